@@ -1,6 +1,6 @@
 """Results for tests, from the values that matter to a test: each goes into the record that holds it."""
 
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,9 +9,12 @@ from drbo.claims.record import CheckedEdge, Claims, Margins, NoiseCheck, Proof, 
 from drbo.claims.refits.confidence import Confidence
 from drbo.data.checks.facts import Audit, ColumnFacts, Finding
 from drbo.graph.dag import dag_to_cpdag
+from drbo.graph.marks import MarkedGraph
 from drbo.knowledge import Knowledge
 from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, Trace
 from drbo.result.result import Result
+from drbo.result.words.answer import told_by
+from drbo.result.words.score_words import words_of
 
 PARTS = ("margins", "classes", "over", "posterior", "prior", "noise", "experiments")
 #: Records of a result, and what their fields are called here.
@@ -19,7 +22,7 @@ RECORDS: dict[str, tuple[type, dict[str, str]]] = {
     "scoring": (
         Scoring,
         {"score_name": "name", "score_equivalent": "equivalent", "score_options": "options"}
-        | {name: name for name in ("assumption", "nonlinear", "evidence_scale")},
+        | {name: name for name in ("assumption", "nonlinear", "evidence_scale", "words")},
     ),
     "search": (
         SearchRecord,
@@ -33,18 +36,29 @@ RECORDS: dict[str, tuple[type, dict[str, str]]] = {
 }
 
 
+def shares(graphs: Any, names: Any, **given: Any) -> Confidence:
+    """Return the shares of edges in DAGs or classes, given as matrices."""
+    return Confidence.of([MarkedGraph.of(graph, names) for graph in graphs], **given)
+
+
 def make_result(dag: Any, *, trace: dict[str, Any] | None = None, **given: Any) -> Result:
     """Return a result; what is not given has a plain value."""
     values: dict[str, Any] = {
         **{"names": tuple(f"x{k}" for k in range(len(dag))), "searched_dag": dag, "score": 0.0, "pruned_score": 0.0},
         **{"score_name": "bic-nv", "score_equivalent": True},
     } | given
+    values.setdefault("words", words_of(values["score_name"]))
     for name, (kind, parts) in RECORDS.items():
         inner = {new: values.pop(old) for old, new in parts.items() if old in values}
         if name == "search" and trace is not None:
             inner["trace"] = Trace(**trace)
         values[name] = kind(**inner)
     return Result(dag=dag, **values)
+
+
+def saved(result: Result) -> Result:
+    """Return a result as it comes back from its files."""
+    return replace(result, told=told_by(result))
 
 
 def assert_same(one: Any, two: Any, where: str = "result") -> None:
@@ -114,7 +128,7 @@ def full_result(**changes: Any) -> Result:
         ),
         "evidence_scale": 2.0,
         "proof": Proof(upper_bound=-400.5, tolerance=1e-9, valid_for="all DAGs on 4 columns"),
-        "confidence": Confidence.of([dag_to_cpdag(FULL_DAG), FULL_SEARCHED], FULL_NAMES, seed=3, asked=4),
+        "confidence": shares([dag_to_cpdag(FULL_DAG), FULL_SEARCHED], FULL_NAMES, seed=3, asked=4),
         "call": "drbo fit table.csv",
         "reasons": ("numeric columns: bic-nv", "column 'a' is skewed"),
         "found_by": "trust region",

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 import drbo
+from tests.hidden import hidden_model
+from tests.results import full_result
 
 TESTS = Path(__file__).parent
 SOURCE = Path(drbo.__file__).parent
@@ -149,6 +151,28 @@ def test_imports_inside_search_point_one_way():
     assert not wrong
 
 
+def test_graphs_with_hidden_causes_have_no_rooms_of_their_own():
+    """A kind of graph is a MarkedGraph in a Result: presenters have no twins for PAGs."""
+    assert not [path for path in MODULES if path.name.startswith("pag_")]
+    defined = {node.name for path in MODULES for node in _nodes(path) if isinstance(node, ast.ClassDef)}
+    assert "HiddenResult" not in defined
+    assert {"Result", "MarkedGraph"} <= defined
+
+
+def test_a_saved_result_opens_without_a_score(tmp_path):
+    program = """
+import sys
+from drbo import Result
+one = Result.load(sys.argv[1])
+print(len(one.summary()) > 100, [name for name in sys.modules if name.startswith("drbo.scores")])
+"""
+    for made in (full_result(), hidden_model().result_):
+        made.save(tmp_path)
+        words = [sys.executable, "-c", program, str(tmp_path)]
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+        assert done.stdout.strip() == "True []"
+
+
 def test_only_the_choice_of_the_search_opens_the_door_of_the_paper():
     known = {path.as_posix() for path in MODULES if "paper" in _search_rooms(path) and path.parts[1] != "paper"}
     assert known == {"search/strategy.py"}
@@ -272,7 +296,7 @@ CLOCKS = {
     "cli/commands/resume.py": "the date that resamples were added to a run",
     "progress.py": "shows how far a search is",
     "claims/refits/resampling.py": "decides when finished resamples are saved, not which ones are made",
-    "claims/findings.py": "the end of a proof: infinite without a time limit",
+    "claims/answer/findings.py": "the end of a proof: infinite without a time limit",
     "search/exact/useful_parents.py": "Effort ends by the clock with a time limit alone, else by counts",
     "search/checkpoint/saver.py": "decides when a search is saved",
     "search/stopping.py": "records seconds, and asks callbacks once a second whether to stop",

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from drbo import DrBO, Knowledge, Settings, pipeline
-from drbo.claims.findings import look_back
+from drbo.claims.answer.findings import look_back
 from drbo.data.files.simulate import simulate
 from drbo.deadline import Deadline, OutOfTimeError, Stop, current
 from drbo.machine.torch_device import has_torch

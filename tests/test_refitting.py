@@ -7,9 +7,10 @@ import pandas as pd
 import pytest
 
 from drbo import DrBO, Knowledge, Result
-from drbo.claims.refits.resampling import Resampling
+from drbo.claims.refits.resampling import Refitted, Resampling
 from drbo.data.statistics.table import Table
 from drbo.errors import SettingsError
+from drbo.graph.marks import MarkedGraph
 from drbo.refitting import resampling_key
 from drbo.scores.linear import BicNV
 from drbo.search.checkpoint.saver import Saved
@@ -81,7 +82,7 @@ class TestBootstrap:
 
         def watching(self, rows, seed):
             seen.append(self.table.values[rows][:, self.columns.tolist().index(2)])
-            return np.zeros((3, 3), dtype=bool)
+            return Refitted(MarkedGraph.of(np.zeros((3, 3)), ["a", "b", "group"]))
 
         monkeypatch.setattr(module.TableRefit, "__call__", watching)
         given = {"block": 10} if kind == "block" else {"clusters": np.repeat(np.arange(10), 10)}

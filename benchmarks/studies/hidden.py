@@ -36,8 +36,7 @@ from drbo.data.files.simulate import simulate
 from drbo.graph.dag import descendants
 from drbo.graph.mag import ARROW, CIRCLE, TAIL, Mag, Marks, hide
 from drbo.graph.pag import is_legal, pag_of
-from drbo.result.hidden import HiddenResult
-from drbo.result.pag_compare import compare_pags
+from drbo.result.compare import compare_marks
 from drbo.search.ancestral.gfci import PartialCorrelations, second_opinion
 
 Floats = npt.NDArray[np.float64]
@@ -99,7 +98,7 @@ def table_of(weights: Floats, variances: Floats, n: int, seed: int) -> Floats:
 def compared(found: Marks, truth: Truth, supported: Bools | None = None) -> Row:
     """Return how marks compare with the truth, as counts: right, claimed, true."""
     row: Row = {"whole": int((found == truth.pag).all()), "legal": int(is_legal(found))}
-    counts = compare_pags(found, truth.pag)
+    counts = compare_marks(found, truth.pag)
     for name, one in (
         ("adjacent", counts.adjacencies),
         ("arrows", counts.arrowheads),
@@ -150,8 +149,7 @@ def our_answers(values: Floats, truth: Truth, methods: Names, seed: int) -> Iter
         start = time.process_time()
         if method == "drbo":
             result = DrBO(hidden=True, random_state=seed, **options).fit(values).result_
-            assert isinstance(result, HiddenResult)
-            row = compared(result.pag, truth, supported_of(result))
+            row = compared(result.graph.marks, truth, supported_of(result))
         elif method == "DAG":
             row = compared(pag_of(Mag.of(plain.dag)), truth) | counted(supported_of(plain), truth)
         else:

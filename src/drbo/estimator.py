@@ -35,7 +35,7 @@ from drbo.problem import request_of, seed_of
 from drbo.progress import watch_for
 from drbo.refitting import FittedModel, n_rows_of, over_seeds, parameters_like
 from drbo.result.effects import Effects
-from drbo.result.pag_effects import PagEffects
+from drbo.result.identified_effects import IdentifiedEffects
 from drbo.result.result import Result
 from drbo.scores.named import score_of_file
 from drbo.search.checkpoint.saver import Saved
@@ -290,7 +290,7 @@ class DrBO(FittedAttributes, BaseEstimator):
 
     def effects(
         self, X: Any, source: str, target: str, n: int = 100, *, progress: Progress | None = None
-    ) -> Effects | PagEffects:
+    ) -> Effects | IdentifiedEffects:
         """Estimate a linear effect over the graphs of n bootstrap resamples of the table that was fitted.
 
         A graph is learned from each resample, so the interval accounts for the selection of the graph; the model stays

@@ -18,14 +18,15 @@ import numpy as np
 import drbo
 from drbo.arrays import Bools, Floats
 from drbo.choices import ScoreChoice
+from drbo.claims.answer.findings import claims_of
 from drbo.claims.answer.prune import linear_weights
 from drbo.claims.answer.stages import STAGES, Answer, improved
 from drbo.claims.claim import Context, Inquiry
+from drbo.claims.denial import in_order
 from drbo.claims.experiment_check import Mechanisms
 from drbo.claims.experiments import shared_weights
-from drbo.claims.findings import claims_of
 from drbo.claims.noise_check import NoiseClaim
-from drbo.claims.record import in_order
+from drbo.claims.record import Claims
 from drbo.claims.registry import CLAIMS
 from drbo.claims.row_audit import RowAudit
 from drbo.claims.runner import NO_TIME, Rulings, run_claims
@@ -38,10 +39,10 @@ from drbo.data.statistics.table import Table
 from drbo.deadline import Deadline, current, finishing
 from drbo.machine.torch_device import has_torch
 from drbo.problem import Problem, Request, prepare
-from drbo.result.hidden import HiddenResult
 from drbo.result.pooling import pooled
 from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, Trace
 from drbo.result.result import Result
+from drbo.result.words.score_words import words_of
 from drbo.scores.base import Score
 from drbo.scores.by_experiment import ByExperiment
 from drbo.scores.families import Families
@@ -153,7 +154,8 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
     result = _result(problem, answer, rulings, notes, "" if unhashed else problem.job.digest())
     if answer.ancestral is None:
         return result
-    return HiddenResult.of(result, answer.ancestral.rearranged(problem.job.restored))
+    blank: dict[str, Any] = {"claims": Claims(), "weights": None, "standardised_weights": None}  # about the DAG
+    return replace(result, hidden=answer.ancestral.rearranged(problem.job.restored), **blank)
 
 
 def _inquiry(problem: Problem, outcome: Outcome) -> Inquiry:
@@ -207,6 +209,7 @@ def _result(problem: Problem, answer: Answer, rulings: Rulings, notes: tuple[str
             assumption=_assumption(score),
             regression=score.regression,
             evidence_scale=score.evidence_scale,
+            words=words_of(score.name),
         ),
         search=_search_record(problem, outcome),
         proof=findings.proof,

@@ -26,8 +26,7 @@ from drbo.deadline import Deadline, Stop, current
 from drbo.errors import DataError, SettingsError
 from drbo.problem import where
 from drbo.result.effects import Effects, resampled_effects
-from drbo.result.hidden import HiddenResult
-from drbo.result.pag_effects import PagEffects, resampled_pag_effects
+from drbo.result.identified_effects import IdentifiedEffects, resampled_identified_effects
 from drbo.result.pooling import pooled
 from drbo.result.result import Result
 from drbo.scores.base import Score
@@ -82,16 +81,17 @@ class FittedModel:
             refit, refit.table.n_rows, self.result.names, plan,
             seed=self.result.seed, executor=executor, progress=progress, kept=kept,
             experiments=() if self.result.claims.experiments is None else self.result.claims.experiments.labels[1:],
-            marks=self.result.marks_of if isinstance(self.result, HiddenResult) else None,
         )  # fmt: skip
 
-    def effects(self, X: Any, source: str, target: str, n: int, progress: Progress | None) -> Effects | PagEffects:
+    def effects(
+        self, X: Any, source: str, target: str, n: int, progress: Progress | None
+    ) -> Effects | IdentifiedEffects:
         """Return an effect over the graphs of n resamples; see :meth:`drbo.DrBO.effects`."""
         table = self.preparation.again(X, self.result.names)
         refit = self._refit(table, list(as_frame(self.preparation.variables(X)).columns), warm=True)
         given: dict[str, Any] = {"n": n, "seed": self.result.seed, "progress": progress}
-        if isinstance(self.result, HiddenResult):
-            return resampled_pag_effects(refit, self.result.marks_of, table, (source, target), **given)
+        if self.result.hidden is not None:
+            return resampled_identified_effects(refit, table, (source, target), **given)
         return resampled_effects(refit, table, [(source, target)], **given)
 
     def score_on(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> float:
@@ -119,7 +119,7 @@ class FittedModel:
             columns=job.columns,
             start=result.search.dag[np.ix_(job.columns, job.columns)] if warm else None,
             device=self.device,
-            hidden=isinstance(result, HiddenResult),
+            hidden=result.hidden is not None,
         )
 
     def _score(self) -> str | type[Score]:
@@ -179,7 +179,7 @@ def resampling_key(result: Result, plan: Resampling, warm: bool, weights: npt.ND
             plan.block,
             groups,
             warm,
-            *(("hidden",) if isinstance(result, HiddenResult) else ()),
+            *(() if result.hidden is None else ("hidden",)),
             *(() if plan.strata is None else (repr(result.claims.experiments), plan.strata.tolist())),
         ),
         *(() if weights is None else weights.tolist()),
@@ -215,7 +215,7 @@ def parameters_like(result: Result, changes: Mapping[str, Any]) -> dict[str, Any
         "groups": result.table.groups or (None if result.table.audit.is_serial else False),
         "on_constant": "drop",
         "on_collinear": "keep",
-        "hidden": isinstance(result, HiddenResult),
+        "hidden": result.hidden is not None,
     }
     return given | dict(changes)
 

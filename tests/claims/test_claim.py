@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 
 from drbo.claims.claim import denials
-from drbo.claims.record import by_edge, in_order
+from drbo.claims.denial import by_edge, in_order
 
 
 def test_denials_carry_the_claim_and_its_grounds():

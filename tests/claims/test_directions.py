@@ -3,14 +3,15 @@
 import numpy as np
 import pytest
 
+from drbo.claims.denial import ClaimRecord, Denial
 from drbo.claims.directions import NEITHER_FITS, edge_directions
 from drbo.claims.noise_check import against_class, noise_checks
-from drbo.claims.record import ClaimRecord, Denial, Margins
-from drbo.claims.refits.confidence import Confidence
+from drbo.claims.record import Margins
 from drbo.constraints import Constraints
 from drbo.data.statistics.table import Table
 from drbo.independence.residual_tests import TableTests
 from drbo.knowledge import Knowledge
+from tests.results import shares
 
 #: a -> c <- b -> d: the collider is compelled, b -> d is not.
 COLLIDER = np.array([[0, 0, 1, 0], [0, 0, 1, 1], [0, 0, 0, 0], [0, 0, 0, 0]], dtype=bool)
@@ -59,11 +60,11 @@ def test_the_class_supports_by_a_decisive_margin(linear):
 def test_resamples_replace_the_margin(linear):
     graphs = [COLLIDER] * 8 + [COLLIDER.T] * 2
     margins = {"margins": _margins(99.0), "evidence_scale": 2.0}
-    found = _directions(linear, confidence=Confidence.of(graphs, "abcd"), **margins)
+    found = _directions(linear, confidence=shares(graphs, "abcd"), **margins)
     assert _claims(found)[EDGES[0]] == ("supported", "class")
-    found = _directions(linear, confidence=Confidence.of(graphs[1:], "abcd"), **margins)
+    found = _directions(linear, confidence=shares(graphs[1:], "abcd"), **margins)
     assert _claims(found)[EDGES[0]] == ("assumed", "")
-    found = _directions(linear, confidence=Confidence.of([COLLIDER.T], "abcd", kind="seeds"), **margins)
+    found = _directions(linear, confidence=shares([COLLIDER.T], "abcd", kind="seeds"), **margins)
     assert _claims(found)[EDGES[0]] == ("supported", "class")  # other seeds are no other rows
 
 

@@ -289,6 +289,8 @@ def _result_seeds() -> list[bytes]:
     from drbo.claims.record import Margins, Proof, RankedClass
     from drbo.claims.refits.confidence import Confidence
     from drbo.data.checks.facts import Audit, ColumnFacts, Finding
+    from drbo.graph.marks import MarkedGraph
+    from tests.hidden import with_hidden
     from tests.results import make_result
 
     dag = np.array([[0, 1], [0, 0]])
@@ -296,6 +298,7 @@ def _result_seeds() -> list[bytes]:
     trace = {"n_evals": [1, 2], "n_local": [2, 4], "seconds": [0.1, 0.2], "best": [-8.0, -7.5]}
     results = [
         make_result(dag, names=("rain", "wet"), **common),
+        with_hidden([[0, 0, 1], [0, 0, 0], [0, 0, 0]], [[0, 0, 0], [0, 0, 1], [0, 1, 0]]),
         make_result(
             dag,
             **common,
@@ -307,7 +310,7 @@ def _result_seeds() -> list[bytes]:
             margins=Margins(dag * 1.0, dag * 0.5, exact=True),
             classes=(RankedClass(score=-7.5, behind=0.0, edges=(("a\x1b", "=b"),)),),
             proof=Proof(upper_bound=-7.5, tolerance=1e-9, valid_for="all DAGs"),
-            confidence=Confidence.of([dag], names=("a\x1b", "=b")),
+            confidence=Confidence.of([MarkedGraph.of(dag, ("a\x1b", "=b"))]),
             knowledge=Knowledge(max_parents=2),
             audit=Audit(
                 (ColumnFacts(name="=b", kind="numeric", distinct=2, counts=(1, 1)),),
@@ -503,7 +506,9 @@ def _config_seeds() -> list[bytes]:
 
 
 def _resamples_seeds() -> list[bytes]:
-    graphs = [np.packbits(np.triu(np.ones((3, 3), bool), k)).tobytes().hex() for k in (1, 2)]
+    from drbo.graph.marks import MarkedGraph
+
+    graphs = [MarkedGraph.of(np.triu(np.ones((3, 3), bool), k), "abc").to_plain() for k in (1, 2)]
     return [json.dumps({"key": "k", "graphs": graphs}).encode(), b'{"key": "other", "graphs": []}']
 
 
@@ -623,7 +628,7 @@ def _read_resamples(raw: bytes, folder: Path) -> None:
     from drbo.claims.refits.resampling import Kept
 
     (folder / "resamples.json").write_bytes(raw)
-    Kept(folder / "resamples.json", "k").load(3)
+    Kept(folder / "resamples.json", "k").load(["a", "b", "c"])
 
 
 def _read_settings(raw: bytes, folder: Path) -> None:
@@ -666,7 +671,7 @@ READERS: dict[str, tuple[Callable[[], list[bytes]], Mutator, Callable[[bytes, Pa
 #: Modules whose branches guide atheris: readers, and the parsers in Python under them. Compiled kernels are left alone.
 GUIDING = [
     *("drbo.data", "drbo.knowledge", "drbo.settings", "drbo.result.files.export", "drbo.result.result"),
-    *("drbo.result.files.format_1", "drbo.result.records", "drbo.result.files.storage"),
+    *("drbo.graph.marks", "drbo.result.words.answer", "drbo.result.records", "drbo.result.files.storage"),
     *(
         "drbo.claims.refits.resampling",
         "drbo.search.checkpoint.files",

@@ -8,10 +8,12 @@ import pytest
 import statsmodels.api as sm
 
 from drbo import DrBO, Knowledge
+from drbo.claims.refits.resampling import Refitted
 from drbo.data.checks.check import check_table
 from drbo.data.statistics.table import Table
 from drbo.errors import DataError
 from drbo.graph.dag import dag_to_cpdag
+from drbo.graph.marks import MarkedGraph
 from drbo.result.effects import HELD_OUT, SEEN, effects, resampled_effects
 from tests.graph.test_adjustment import all_members
 
@@ -142,8 +144,9 @@ def test_bootstrap_graphs_widen_the_interval_to_what_the_graph_leaves_open():
 
 def test_resampled_effects_count_every_graph():
     table = Table.from_array(_rows().to_numpy(), names=list("abcd"))
-    edge, empty = np.zeros((4, 4), dtype=bool), np.zeros((4, 4), dtype=bool)
-    edge[2, 3] = True
+    edge, empty = (
+        Refitted(MarkedGraph.of(graph, "abcd")) for graph in (np.eye(4, k=1) * [0, 0, 0, 1], np.zeros((4, 4)))
+    )
     graphs = iter([edge, empty, edge, edge])
     done = []
     found = resampled_effects(

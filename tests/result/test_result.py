@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from drbo.claims.record import Margins, RankedClass
-from drbo.claims.refits.confidence import Confidence
 from drbo.errors import ResultError
 from drbo.knowledge import Knowledge
-from tests.results import FULL_DAG, FULL_NAMES, assert_same, full_result
+from tests.results import FULL_DAG, FULL_NAMES, assert_same, full_result, shares
 
 
 class TestGraph:
@@ -95,7 +94,7 @@ class TestGraph:
         assert np.argwhere(found.weak).tolist() == [[1, 2]]
         assert not full_result(posterior=None, confidence=None).weak.any()
         graphs = [FULL_DAG] * 9 + [FULL_DAG & (np.arange(4) == 1)]
-        counted = full_result(confidence=Confidence.of(graphs[-1:] * 9 + graphs[:1], FULL_NAMES))
+        counted = full_result(confidence=shares(graphs[-1:] * 9 + graphs[:1], FULL_NAMES))
         assert np.argwhere(counted.weak).tolist() == [[1, 2], [3, 2]]
 
     def test_results_without_noise_checks_claim_less(self):
@@ -136,7 +135,7 @@ class TestGraph:
                 {"margins": Margins(np.zeros((4, 4)), np.zeros(4), exact=True)},
                 "claims.margins.reversed must have shape",
             ),
-            ({"confidence": Confidence.of([FULL_DAG], names="abcd")}, "about other variables"),
+            ({"confidence": shares([FULL_DAG], names="abcd")}, "about other variables"),
             ({"classes": (RankedClass(score=0.0, behind=0.0, edges=(("a", "z"),)),)}, "an edge with 'z', which is not"),
             ({"knowledge": Knowledge(roots=["z"])}, "knowledge: .*'z'"),
             ({"searched_dag": FULL_DAG | FULL_DAG.T}, "search.dag: .*cycle"),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from drbo.claims.record import Denial, Ground
+from drbo.claims.denial import Denial, Ground
 from drbo.constraints import Constraints
 from drbo.data.statistics.table import Table
 from drbo.independence.residual_tests import TableTests

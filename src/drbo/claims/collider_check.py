@@ -10,8 +10,8 @@ import numpy as np
 
 from drbo.arrays import Bools
 from drbo.claims.claim import Context, Ruling, denials
+from drbo.claims.denial import Ground
 from drbo.claims.noise_check import MAX_CAUSES, too_many_edges
-from drbo.claims.record import Ground
 from drbo.deadline import current
 from drbo.graph.dag import topological_order
 from drbo.independence.rank_hsic import Independence

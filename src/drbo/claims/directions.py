@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.arrays import Bools
-from drbo.claims.record import CheckedEdge, ClaimRecord, Denial, Ground, Margins, NoiseCheck, by_edge
+from drbo.claims.denial import ClaimRecord, Denial, Ground, by_edge
+from drbo.claims.record import CheckedEdge, Margins, NoiseCheck
 from drbo.claims.refits.confidence import Confidence
 from drbo.claims.refits.resampling import KINDS
 from drbo.claims.why import mpdag

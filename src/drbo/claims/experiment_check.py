@@ -10,8 +10,9 @@ import numpy as np
 
 from drbo.arrays import Bools
 from drbo.claims.claim import Context, Ruling
+from drbo.claims.denial import Ground
 from drbo.claims.noise_check import MAX_CAUSES
-from drbo.claims.record import ExperimentRecord, Ground, Misfit
+from drbo.claims.record import ExperimentRecord, Misfit
 from drbo.data.statistics.table import Table
 from drbo.deadline import current
 from drbo.independence.residual_tests import MIN_ROWS, Regression, ResidualTests, Sample

@@ -13,7 +13,8 @@ from drbo.arrays import Bools, Floats
 from drbo.choice.auto import experiment_score
 from drbo.claims.answer.prune import linear_weights
 from drbo.claims.claim import Context, Ruling, denials
-from drbo.claims.record import ExperimentRecord, Ground, Target
+from drbo.claims.denial import Ground
+from drbo.claims.record import ExperimentRecord, Target
 from drbo.claims.why import mpdag
 from drbo.constraints import Constraints
 from drbo.data.statistics.table import Table

@@ -15,7 +15,7 @@ import numpy as np
 from drbo.arrays import Bools, Floats
 from drbo.claims.ancestral import ancestral_graph
 from drbo.claims.claim import Context, Ruling
-from drbo.claims.record import Denial, Ground
+from drbo.claims.denial import Denial, Ground
 from drbo.constraints import Constraints
 from drbo.errors import ScoreError
 from drbo.scores.base import Score

@@ -10,8 +10,8 @@ import numpy as np
 
 from drbo.arrays import Bools
 from drbo.claims.claim import Context, Inquiry, Ruling, denials
+from drbo.claims.denial import Ground
 from drbo.claims.noise_check import too_many_edges
-from drbo.claims.record import Ground
 from drbo.data.statistics.table import Table
 from drbo.graph.dag import dag_to_cpdag
 from drbo.graph.mag import ARROW

@@ -15,7 +15,8 @@ import numpy as np
 
 from drbo.arrays import Bools
 from drbo.claims.claim import Context, Ruling
-from drbo.claims.record import CheckedEdge, Denial, Ground, NoiseCheck, Verdict
+from drbo.claims.denial import Denial, Ground
+from drbo.claims.record import CheckedEdge, NoiseCheck, Verdict
 from drbo.deadline import current
 from drbo.independence.rank_hsic import Independence
 from drbo.independence.residual_tests import MIN_DISTINCT, MIN_ROWS, Regression, TableTests

@@ -1,15 +1,17 @@
 """The records of the claims about a graph that a result stores: proof, margins, noise checks, posterior."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from drbo.arrays import Bools, Floats
+from drbo.claims.denial import ClaimRecord, Denial
 from drbo.data.checks.experiments import ExperimentColumn, KnownTarget, plain_known
-from drbo.errors import ResultError
+from drbo.errors import DataError, ResultError
+from drbo.graph.mag import Mag
 from drbo.independence.residuals import NoiseModel
 
 
@@ -38,16 +40,11 @@ Graph = Annotated[Bools, Stored("dd", "|b1")]
 Matrix = Annotated[Floats, Stored("dd", "<f8")]
 EdgeValues = Annotated[Floats, Stored("dd", "<f8", at_edges=True)]
 Vector = Annotated[Floats, Stored("d", "<f8")]
-#: Marks of a mixed graph, coded as in :mod:`drbo.graph.mag`.
+#: Marks of a graph, coded as in :mod:`drbo.graph.marks`.
 MarkMatrix = Annotated[npt.NDArray[np.int8], Stored("dd", "|i1")]
 #: ``forward``: this direction fits and the reverse does not. ``reverse``: the other way round. ``neither`` fits.
 #: ``undecided``: both fit, or the tests are not clear enough.
 Verdict = Literal["forward", "reverse", "neither", "undecided"]
-#: What supports the direction of an edge: what the user stated, an experiment, residuals that tell cause from effect,
-#: all graphs of the equivalence class, or tests that allow hidden causes. Empty: nothing.
-Ground = Literal["given", "experiment", "noise-check", "class", "tests", ""]
-#: ``ran``: the claim was made. ``irrelevant``: it has nothing to say about such a table. ``skipped``: it was left out.
-Status = Literal["ran", "irrelevant", "skipped"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,45 +124,6 @@ class CheckedEdge:
     left_out: bool = False  # it could have been made with more rows or fewer causes; else it does not apply
 
 
-@dataclass(frozen=True, kw_only=True)
-class Denial:
-    """What speaks against the direction of one edge."""
-
-    cause: str  # as the edge is drawn
-    effect: str
-    claim: str  # that denies it
-    grounds: tuple[Ground, ...]  # that do not support it then
-    sentence: str  # why, in words
-    likely: bool = False  # a hidden cause is likely here: :mod:`drbo.claims.hidden_check`
-
-
-def by_edge(found: Iterable[Denial]) -> dict[tuple[str, str], list[Denial]]:
-    """Return denials by the arrow that they deny."""
-    edges: dict[tuple[str, str], list[Denial]] = {}
-    for one in found:
-        edges.setdefault((one.cause, one.effect), []).append(one)
-    return edges
-
-
-EdgeRecord = TypeVar("EdgeRecord", CheckedEdge, Denial)
-
-
-def in_order(found: Iterable[EdgeRecord], names: Sequence[str]) -> tuple[EdgeRecord, ...]:
-    """Return records of edges in the order of the columns; those of one edge stay as they are."""
-    place = {name: k for k, name in enumerate(names)}
-    return tuple(sorted(found, key=lambda one: (place[one.cause], place[one.effect])))
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClaimRecord:
-    """Whether a claim was made about the answer."""
-
-    name: str
-    status: Status
-    why: str = ""  # it was skipped, in words
-    grounds: tuple[Ground, ...] = ()  # that it could have denied: they support no arrow where it was skipped
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AncestralRecord:
     """The maximal ancestral graph of a search that allows hidden causes."""
@@ -179,6 +137,22 @@ class AncestralRecord:
         None  # (d, d) edges whose other marks cost less than half the price of an edge, or are not known
     )
     lead: float | None = None  # of few columns: every other class scores at least so much less; negative: one more
+
+    @property
+    def mag(self) -> Mag:
+        """The graph that was found, one member of the class that the answer, a PAG, stands for."""
+        return Mag(self.directed, self.bidirected)
+
+    def check(self) -> None:
+        """Refuse what is no maximal ancestral graph."""
+        try:
+            graph = Mag.of(self.directed, self.bidirected)
+        except DataError as error:
+            raise ResultError(f"hidden: {error.message}") from error
+        if not graph.is_ancestral() or not graph.is_maximal():
+            raise ResultError("hidden: the graph is not a maximal ancestral graph")
+        if not np.isin(self.second, (0, 1, 2, 3)).all():
+            raise ResultError("hidden.second must contain only 0, 1, 2 and 3")
 
     def rearranged(self, arrange: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> "AncestralRecord":
         """Return the record over columns in another order."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from drbo.claims.claim import Context, Ruling, denials
-from drbo.claims.record import Ground
+from drbo.claims.denial import Ground
 from drbo.data.checks.audit import audit, audit_arrows
 from drbo.deadline import current
 from drbo.graph.dag import dag_to_cpdag

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from drbo.claims.claim import Claim, Context, Ruling
-from drbo.claims.record import ClaimRecord, Denial, Status
+from drbo.claims.denial import ClaimRecord, Denial, Status
 from drbo.deadline import OutOfTimeError, current
 
 #: Why a claim is skipped when the run has to end.

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.arrays import Bools, Floats
-from drbo.claims.refits.resampling import Refit, Resampling
+from drbo.claims.refits.resampling import Refit, Refitted, Resampling
 from drbo.data.statistics.table import Table
 from drbo.deadline import OutOfTimeError, current
 from drbo.errors import DataError, TimeLimitError
@@ -213,8 +213,8 @@ def resampled_effects(
     """
     ranges: dict[tuple[str, str, str], list[list[float]]] = {}
     done = 0
-    for graph, drawn in resampled_graphs(refit, table, n=n, seed=seed, progress=progress):
-        part = effects(graph[: table.n_columns], drawn, basis="", pairs=pairs)
+    for refitted, drawn in resampled_graphs(refit, table, n=n, seed=seed, progress=progress):
+        part = effects(refitted.graph.adjacency, drawn, basis="", pairs=pairs)
         for one in part.effects:
             values = [min(one.total), max(one.total), min(one.direct), max(one.direct), one.least]
             ranges.setdefault((one.source, one.target, one.contrast), []).append(values)
@@ -237,14 +237,15 @@ def resampled_effects(
 
 def resampled_graphs(
     refit: Refit, table: Table, *, n: int, seed: int, progress: Callable[[int, int], None] | None = None
-) -> Iterator[tuple[Bools, Table]]:
-    """Yield the graph of each bootstrap resample and its rows of the control, until the time is over.
+) -> Iterator[tuple[Refitted, Table]]:
+    """Yield what each bootstrap resample gives, and its rows of the control, until the time is over.
 
     Examples
     --------
     >>> table = Table.from_array(np.arange(20.0).reshape(10, 2) ** 2)
-    >>> found = resampled_graphs(lambda rows, seed: np.zeros((2, 2), dtype=bool), table, n=2, seed=0)
-    >>> [drawn.n_rows for _, drawn in found]
+    >>> from drbo.graph.marks import MarkedGraph
+    >>> one = Refitted(MarkedGraph.of(np.zeros((2, 2)), table.names))
+    >>> [drawn.n_rows for _, drawn in resampled_graphs(lambda rows, seed: one, table, n=2, seed=0)]
     [10, 10]
     """
     done = 0
@@ -252,8 +253,8 @@ def resampled_graphs(
         plan = Resampling(n).of_experiments(None if table.experiments is None else table.experiments.codes)
         for k, (rows, _) in enumerate(plan.draws(table.n_rows, seed)):
             current().check()
-            graph = refit(rows, int(np.random.default_rng([seed, k]).integers(2**31)))
-            yield graph, table.take(rows, np.arange(table.n_columns)).control_rows
+            found = refit(rows, int(np.random.default_rng([seed, k]).integers(2**31)))
+            yield found, table.take(rows, np.arange(table.n_columns)).control_rows
             done = k + 1
             if progress is not None:
                 progress(done, n)

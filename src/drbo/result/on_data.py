@@ -1,4 +1,7 @@
-"""A result and a table: is it the table of the fit, what does any graph score on it, and which effects does it show?"""
+"""A result and a table: is it the table of the fit, what does any graph score on it, and which effects does it show?
+
+Whatever needs a score is imported where it is used: a saved result opens without one.
+"""
 
 import warnings
 from dataclasses import replace
@@ -8,28 +11,22 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.arrays import Bools
-from drbo.claims.experiments import class_of, experiment_record
-from drbo.claims.probabilities.graph_draws import drawn_dags
 from drbo.constraints import Constraints
-from drbo.data.checks.prepare import Preparation
 from drbo.data.reading.frames import as_frame
-from drbo.data.statistics.canonical import Canonical
 from drbo.errors import DataError
 from drbo.graph.dag import check_dag
-from drbo.result import effects, interventions, judge, pag_effects
-from drbo.result.judgement import Judgement
-from drbo.result.pag_judge import judge_mag
-from drbo.scores.named import score_of_file
-from drbo.scores.registry import build_score
-from drbo.search.evaluation.evaluator import Evaluator
-from drbo.settings import Settings
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from drbo.data.statistics.canonical import Canonical
     from drbo.data.statistics.table import Table
-    from drbo.result.hidden import HiddenResult
+    from drbo.result.effects import Effects
+    from drbo.result.identified_effects import IdentifiedEffects
+    from drbo.result.interventions import Probabilities
+    from drbo.result.judgement import Judgement
     from drbo.result.result import Result
+    from drbo.search.evaluation.evaluator import Evaluator
 
 
 def has_seen(result: "Result", X: Any) -> bool:
@@ -48,8 +45,14 @@ def score_of(result: "Result", graph: npt.ArrayLike, X: Any, score: Any) -> floa
     return float(evaluator.evaluate_one(dag[np.ix_(job.columns, job.columns)]).scores[0])
 
 
-def _evaluator(result: "Result", X: Any, score: Any = None) -> tuple[Evaluator, Canonical]:
+def _evaluator(result: "Result", X: Any, score: Any = None) -> "tuple[Evaluator, Canonical]":
     """Return an evaluator of the score of a result on a table, and the order of its columns."""
+    from drbo.data.statistics.canonical import Canonical
+    from drbo.scores.named import score_of_file
+    from drbo.scores.registry import build_score
+    from drbo.search.evaluation.evaluator import Evaluator
+    from drbo.settings import Settings
+
     table = _table(result, as_frame(X), "error")
     name = score_of_file(result.score_name, score, "the result")
     job = Canonical(table, list(result.names), result.seed, movable=True)  # in the order of the fit: the same bits
@@ -59,6 +62,9 @@ def _evaluator(result: "Result", X: Any, score: Any = None) -> tuple[Evaluator, 
 
 def drawn_classes(result: "Result", X: Any, count: int) -> tuple[list[tuple[float, Bools]], str]:
     """Return the shares and classes of graphs drawn from the posterior on a table, and how they were drawn."""
+    from drbo.claims.experiments import class_of, experiment_record
+    from drbo.claims.probabilities.graph_draws import drawn_dags
+
     evaluator, job = _evaluator(result, X)
     given = Constraints.of(result.knowledge, result.names)
     limits, best = given.permuted(job.columns), result.dag[np.ix_(job.columns, job.columns)]
@@ -71,24 +77,11 @@ def drawn_classes(result: "Result", X: Any, count: int) -> tuple[list[tuple[floa
     return [(shares[key], graph) for key, graph in classes.items()], draws.how
 
 
-def judgement_of(result: "Result", X: Any, options: dict[str, Any]) -> Judgement:
+def judgement_of(result: "Result", X: Any, options: dict[str, Any]) -> "Judgement":
     """Judge the graph of a result on a table."""
     _warn_if_seen(result, X)
-    if (found := result.claims.experiments) is not None:
-        X = found.asked.of_control(as_frame(X))
     own = {"score_options": result.scoring.plain_options, "seed": result.seed, "groups": result.table.groups or None}
-    given: dict[str, Any] = own | options
-    if "score" not in given:
-        given["score"] = score_of_file(result.score_name, None, "the result")
-    return judge.judge(result.dag, X, names=result.names, **given)
-
-
-def pag_judgement_of(result: "HiddenResult", X: Any, options: dict[str, Any]) -> Judgement:
-    """Judge the graph of a result with hidden causes on a table."""
-    _warn_if_seen(result, X)
-    own = {"score_options": result.scoring.plain_options, "seed": result.seed, "groups": result.table.groups or None}
-    given: dict[str, Any] = own | options
-    return judge_mag(result.mag, X, names=result.names, **given)
+    return result.reading.judge(X, own | options)
 
 
 def _warn_if_seen(result: "Result", X: Any) -> None:
@@ -97,15 +90,12 @@ def _warn_if_seen(result: "Result", X: Any) -> None:
 
 
 def effects_of(
-    result: "Result", answer: Bools, X: Any, source: str | None, target: str | None, missing: str
-) -> effects.Effects:
-    """Estimate the effects of a source on a target, or of all columns, in the graphs of a class."""
+    result: "Result", X: Any, source: str | None, target: str | None, missing: str
+) -> "Effects | IdentifiedEffects":
+    """Estimate the effects of a source on a target, or of all columns, in the graphs that a result stands for."""
     table, basis = _rows(result, X, missing)
-    pairs = _asked_pairs(result, source, target)
-    found = effects.effects(answer, table, basis=basis, pairs=pairs, assumed=_assumed(result))
-    if source is not None and target is not None:
-        return found
-    return replace(found, effects=tuple(one for one in found.effects if any(one.total)))
+    one_pair = source is not None and target is not None
+    return result.reading.effects(table, basis, _asked_pairs(result, source, target), one_pair=one_pair)
 
 
 def _asked_pairs(result: "Result", source: str | None, target: str | None) -> list[tuple[str, str]] | None:
@@ -117,48 +107,20 @@ def _asked_pairs(result: "Result", source: str | None, target: str | None) -> li
     return [(a, b) for a in sources for b in targets if a != b or source == target]
 
 
-def pag_effects_of(
-    result: "HiddenResult", X: Any, source: str | None, target: str | None, missing: str
-) -> pag_effects.PagEffects:
-    """Estimate the effects of a source on a target, or of all columns, that a class with hidden causes identifies."""
-    table, basis = _rows(result, X, missing)
-    pairs = _asked_pairs(result, source, target)
-    found = pag_effects.pag_effects(
-        result.pag,
-        result.mag,
-        table,
-        basis=basis,
-        pairs=pairs,
-        supported=result.supported_marks,
-    )
-    if source is not None and target is not None:
-        return found
-    return replace(
-        found, effects=tuple(one for one in found.effects if one.total is None or one.adjust_for is not None)
-    )
-
-
-def probabilities_of(
-    result: "Result", answer: Bools, X: Any, do: tuple[str, str], target: str, missing: str
-) -> interventions.Probabilities:
+def probabilities_of(result: "Result", X: Any, do: tuple[str, str], target: str, missing: str) -> "Probabilities":
     """Return the distribution of a column if another one were set to a level, in the graphs of a class."""
-    table, basis = _rows(result, X, missing)
-    return interventions.probabilities(
-        answer, table, *do, target, basis=basis, assumed=_assumed(result), seed=result.seed
-    )
+    from drbo.result.interventions import probabilities
+
+    (table, basis), graph = _rows(result, X, missing), result.graph.adjacency
+    return probabilities(graph, table, *do, target, basis=basis, assumed=result.assumed, seed=result.seed)
 
 
 def _rows(result: "Result", X: Any, missing: str) -> tuple["Table", str]:
     """Return the rows to estimate effects from, and whether the graph was learned from them, in words."""
+    from drbo.result.effects import HELD_OUT, SEEN
+
     frame = as_frame(X)
-    return _table(result, frame, missing).control_rows, effects.SEEN if has_seen(result, frame) else effects.HELD_OUT
-
-
-def _assumed(result: "Result") -> Bools:
-    """Return the arrows of the graph whose direction is only assumed."""
-    found = np.zeros_like(result.dag)
-    found[result.dag] = [one.direction == "assumed" for one in result.directions]
-    return found
+    return _table(result, frame, missing).control_rows, SEEN if has_seen(result, frame) else HELD_OUT
 
 
 def _table(result: "Result", frame: "pd.DataFrame", missing: Any) -> "Table":
@@ -166,6 +128,8 @@ def _table(result: "Result", frame: "pd.DataFrame", missing: Any) -> "Table":
 
     Rows that no column assigns to an experiment are those of the control.
     """
+    from drbo.data.checks.prepare import Preparation
+
     for name in _columns(result):
         if name not in frame:
             raise DataError(f"the table has no column '{name}'", hint="give a table with all columns of the graph")

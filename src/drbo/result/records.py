@@ -8,10 +8,13 @@ from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 import numpy as np
 
 from drbo.arrays import Floats, Ints
-from drbo.claims.record import Graph, Stored, Vector
+from drbo.claims.denial import Ground
+from drbo.claims.directions import Direction
+from drbo.claims.record import Graph, MarkMatrix, Stored, Vector
 from drbo.data.checks.facts import Audit
 from drbo.deadline import Stop
 from drbo.errors import ResultError
+from drbo.graph.marks import GraphKind
 from drbo.knowledge import Knowledge
 from drbo.search.outcome import Fidelity
 
@@ -32,6 +35,7 @@ class Scoring:
         None  # class arrows need families that pass checks of its residuals
     )
     evidence_scale: float | None = None  # units of the score per unit of log evidence; None: it is no evidence
+    words: tuple[str, ...] = ()  # what its model assumes, in sentences
 
     @property
     def plain_options(self) -> dict[str, Any]:
@@ -67,6 +71,11 @@ class SearchRecord:
     seconds: float = 0.0  # of the search
     trace: Trace = field(default_factory=Trace)  # its progress
 
+    @property
+    def cut_short(self) -> bool:
+        """Whether the clock or the user ended the search, or what followed it."""
+        return self.stop.cut_short or self.afterwards is not None
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TableRecord:
@@ -87,6 +96,29 @@ class Provenance:
     settings: dict[str, Any] = field(default_factory=dict)  # as Settings.to_dict(), with the route that was taken
     seed: int = 0  # of every random choice
     versions: dict[str, str] = field(default_factory=dict)  # of drbo, Python and the libraries that decide the numbers
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Told:
+    """What a result said when it was saved, which later versions may derive in another way.
+
+    Lists are those of the fields of ``Result.directions``, an entry for each edge.
+    """
+
+    kind: GraphKind  # of the graph
+    marks: MarkMatrix  # (d, d) of the graph, coded as in :mod:`drbo.graph.marks`
+    directions: tuple[Direction, ...]
+    grounds: tuple[Ground, ...]
+    contradicted: tuple[bool, ...]
+    sentences: tuple[str, ...]
+    p_forward: tuple[float | None, ...]
+    reasons: tuple[str, ...]  # as in Result.why()
+
+    @property
+    def lengths(self) -> set[int]:
+        """How many edges the lists are about."""
+        lists = (self.directions, self.grounds, self.contradicted, self.sentences, self.p_forward, self.reasons)
+        return {len(one) for one in lists}
 
 
 def hints_of(kind: type) -> dict[str, Any]:

@@ -13,18 +13,19 @@ import numpy.typing as npt
 
 from drbo.arrays import Bools, Floats, Ints
 from drbo.claims.directions import EdgeDirection
-from drbo.claims.experiments import class_of
-from drbo.claims.record import Claims, EdgeValues, Graph, Margins, Proof, RankedClass
+from drbo.claims.record import AncestralRecord, Claims, EdgeValues, Graph, Margins, Proof, RankedClass
 from drbo.claims.refits.confidence import Confidence
 from drbo.constraints import Constraints
 from drbo.data.files.names import check_names
 from drbo.errors import DataError, KnowledgeError, ResultError
 from drbo.graph.dag import check_dag, dag_to_cpdag
+from drbo.graph.marks import MarkedGraph
 from drbo.knowledge import Knowledge
 from drbo.result import on_data
 from drbo.result.files import export, handover
-from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, settled
-from drbo.result.words import edge_list
+from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, Told, settled
+from drbo.result.words import answer, edge_list
+from drbo.result.words.reading import Reading, reading_of
 from drbo.result.words.summary import summary
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from drbo.result.effects import Effects
+    from drbo.result.identified_effects import IdentifiedEffects
     from drbo.result.interventions import Probabilities
     from drbo.result.judgement import Judgement
     from drbo.result.words.ranked_experiments import NextExperiments
@@ -42,8 +44,9 @@ if TYPE_CHECKING:
 class Result:
     """The result of a fit: read-only, with everything needed to repeat the fit.
 
-    If the score cannot distinguish the members of a Markov equivalence class (``score_equivalent``), the result is the
-    class, ``cpdag``, and ``dag`` is one member of it.
+    The answer is ``graph``. If the score cannot distinguish the members of a Markov equivalence class
+    (``score_equivalent``), it is the class, and ``dag`` is one member of it. With ``hidden=True`` it is a partial
+    ancestral graph (PAG); ``dag``, the best DAG, is the answer only if nothing is hidden.
 
     Examples
     --------
@@ -66,12 +69,14 @@ class Result:
     standardised_weights: EdgeValues | None = None  # (d, d) the same for columns of variance 1
     proof: Proof | None = None  # an upper bound on the score, where there is one
     claims: Claims = field(default_factory=Claims)  # margins, other classes and posterior, before pruning
+    hidden: AncestralRecord | None = None  # the graph with hidden causes, where they are allowed
     confidence: Confidence | None = None  # shares of resamples that have each edge and path; None without a bootstrap
     knowledge: Knowledge = field(default_factory=Knowledge)  # what the user knew
     table: TableRecord = field(default_factory=TableRecord)  # what the graph was learned from
     provenance: Provenance = field(default_factory=Provenance)  # settings, seed and versions
     call: str = ""  # how to repeat the run: a line of Python or of the shell
     reasons: tuple[str, ...] = ()  # why this score; what the data check had to say
+    told: Told | None = None  # of a saved result: what it said about its graph; None: derived from the records
 
     def __post_init__(self) -> None:
         for name, dag in (("dag", self.dag), ("search.dag", self.search.dag)):
@@ -82,20 +87,15 @@ class Result:
         kept = settled(self, {"d": len(self.dag), "t": len(self.search.trace.n_evals)})
         for name, value in (kept | {"names": check_names(self.names, len(self.dag))}).items():
             object.__setattr__(self, name, value)  # the way to fill a frozen dataclass
-        if self.confidence is not None and tuple(self.confidence.names) != self.names:
-            raise ResultError("the confidence is about other variables than this result")
-        self.claims.check_names(self.names)
         try:
             _ = self._constraints
         except KnowledgeError as error:
             raise ResultError(f"knowledge: {error.message}", hint=error.hint) from error
+        answer.check_records(self)
 
     def __repr__(self) -> str:
-        edges = int(self.dag.sum())
-        return (
-            f"<Result: {len(self.names)} nodes, {edges} edge{'s' * (edges != 1)}, "
-            f"{self.score_name} {self.pruned_score:.10g}>"
-        )
+        n, score = self.reading.member().n_edges, self.reading.allowed or f" {self.pruned_score:.10g}"
+        return f"<Result: {len(self.names)} nodes, {n} edge{'s' * (n != 1)}, {self.score_name}{score}>"
 
     def __str__(self) -> str:
         return self.summary()
@@ -128,7 +128,7 @@ class Result:
     @property
     def cut_short(self) -> bool:
         """Whether a time limit or an interruption ended the run, so that another run may find a different graph."""
-        return self.search.stop.cut_short or self.search.afterwards is not None
+        return self.search.cut_short or (self.hidden is not None and not self.hidden.whole)
 
     @property
     def n_evals(self) -> int:
@@ -148,7 +148,7 @@ class Result:
     @property
     def trace(self) -> "pd.DataFrame":
         """The progress of the search: n_evals (DAGs), n_local (distinct local scores), seconds, best score."""
-        import pandas as pd
+        import pandas as pd  # only where a frame is asked for
 
         return pd.DataFrame({name: column.copy() for name, column in vars(self.search.trace).items()})
 
@@ -182,8 +182,9 @@ class Result:
 
     @cached_property
     def directions(self) -> tuple[EdgeDirection, ...]:
-        """What may be said about the direction of each edge of ``dag``, in the order of :meth:`edges`."""
-        return edge_list.directions(self, self._constraints, self._mpdag)
+        """What may be said about each edge, in the order of :meth:`edges`."""
+        told = self.told
+        return self.reading.directions(self._constraints) if told is None else answer.told_directions(self, told)
 
     @property
     def top(self) -> tuple[RankedClass, ...]:
@@ -205,7 +206,24 @@ class Result:
 
     @cached_property
     def _mpdag(self) -> Bools:
-        return class_of(self.dag, self._constraints, self.claims.experiments, self._cpdag)
+        return answer.class_under_knowledge(self, self._constraints)
+
+    @cached_property
+    def reading(self) -> Reading:
+        """What the kind of graph decides about lists, pictures and words."""
+        return reading_of(self)
+
+    @cached_property
+    def graph(self) -> MarkedGraph:
+        """The answer: a PAG where causes may be hidden, the class where the score finds a class, else ``dag``."""
+        if self.told is not None:
+            return MarkedGraph(self.names, self.told.marks, self.told.kind)
+        return self.reading.graph(self._constraints)
+
+    @cached_property
+    def drawn(self) -> Bools:
+        """(d, d) the edges as they are listed and drawn: ``dag``, or those of a PAG without cycles."""
+        return self.reading.drawn()
 
     @property
     def cpdag(self) -> Bools:
@@ -219,36 +237,29 @@ class Result:
 
     @property
     def undirected(self) -> Bools:
-        """(d, d) True in both directions for edges whose direction is open: see ``directions``."""
+        """(d, d) True in both directions for edges whose direction is open, with two circles in a PAG."""
         found = self._with_direction("open")
         return found | found.T
 
     @property
     def assumed(self) -> Bools:
-        """(d, d) True for the edges of ``dag`` whose direction is assumed: see ``directions``."""
+        """(d, d) True for the edges of ``drawn`` whose direction, or a mark, is assumed: see ``directions``."""
         return self._with_direction("assumed")
 
     def _with_direction(self, direction: str) -> Bools:
-        mask = self.dag.copy()
-        mask[self.dag] = [one.direction == direction for one in self.directions]
+        mask = self.drawn.copy()
+        mask[self.drawn] = [one.direction == direction for one in self.directions]
         return mask
 
     @property
     def weak(self) -> Bools:
-        """(d, d) True for the edges of ``dag`` that may not be there.
-
-        After a bootstrap: a frequency below its threshold; otherwise: a probability (``p_link``) below 0.8.
-        """
+        """(d, d) True for edges of ``drawn`` with a ``p_link`` below 0.8 or, after a bootstrap, too low a frequency."""
         return edge_list.weak(self)
 
-    @property
-    def _answer(self) -> Bools:
-        """What the data and the knowledge support: the class where the score finds a class, else ``dag``."""
-        return self.mpdag if self.score_equivalent else self.dag
-
     def why(self) -> dict[tuple[str, str], str]:
-        """Return what determines the direction of each edge of ``dag``; see :func:`drbo.claims.why.reasons`."""
-        return edge_list.reasons(self, self._constraints, (self._cpdag, self._mpdag))
+        """Return what determines the direction of each edge, see :func:`drbo.claims.why.reasons`, or what marks say."""
+        words = self.reading.reasons(self._constraints) if self.told is None else self.told.reasons
+        return {(one.cause, one.effect): why for one, why in zip(self.directions, words, strict=True)}
 
     def edges(self) -> "pd.DataFrame":
         """Return the edges of ``dag``.
@@ -258,8 +269,13 @@ class Result:
         reversed and the rest re-optimised; NaN: no such graph was scored. ``p_forward`` and ``p_backward`` divide
         ``p_link``, the probability of an edge in either direction, if anything valid can be said about that. After a
         bootstrap, ``frequency`` is the share of resamples with this edge, ``link_frequency`` in either direction.
+
+        The edges of a PAG have a ``mark_source`` and a ``mark_target``: tail, arrow or circle (docs/hidden.md). A
+        ``visible`` one has no hidden cause of both ends. ``direction`` is supported where the knowledge gives the
+        marks, or where tests find them and the score does not do nearly as well with others; open for two circles.
+        After a bootstrap, ``source_arrow`` and the like are the shares with this mark at this end.
         """
-        return edge_list.table(self, self._answer)
+        return edge_list.table(self)
 
     def cpdag_edges(self) -> "pd.DataFrame":
         """Return the edges of ``cpdag``; an undirected edge has one row."""
@@ -276,35 +292,30 @@ class Result:
         return export.adjacency_frame(self.dag, self.names)
 
     def to_networkx(self) -> "nx.DiGraph[str]":
-        """Return ``dag`` as a networkx DiGraph; edges have ``direction``, ``ground`` and the weights as attributes."""
-        return export.to_networkx(self.dag, self.names, self.weights, self.standardised_weights, self._marks)
-
-    @property
-    def _marks(self) -> list[dict[str, str]]:
-        """What is said about the direction of each edge wherever the graph goes."""
-        return [{"direction": one.direction, "ground": one.ground} for one in self.directions]
+        """Return the edges as a networkx DiGraph, with ``direction``, ``ground``, weights or marks as attributes."""
+        weights = (self.weights, self.standardised_weights)
+        return export.to_networkx(self.drawn, self.names, *weights, self.reading.notes())
 
     @property
     def causal_matrix(self) -> Ints:
-        """``dag`` in the format of gCastle: an array of 0 and 1, row -> column."""
+        """``dag`` in gCastle's format: an array of 0 and 1, row -> column."""
         return self.dag.astype(np.int64)
 
     def to_causallearn(self) -> Any:
-        """Return a causal-learn GeneralGraph: the equivalence class if that is the result, else the DAG."""
-        return handover.to_causallearn(self._answer, self.names)
+        """Return ``graph`` as a causal-learn GeneralGraph."""
+        return handover.to_causallearn(self.graph)
 
     def to_pgmpy(self) -> Any:
         """Return ``dag`` as a pgmpy DAG; edges have ``direction`` and ``ground`` as attributes."""
-        return handover.to_pgmpy(self.dag, self.names, self._marks)
+        answer.refuse_hidden(self, "to_pgmpy()")
+        return handover.to_pgmpy(self.reading.member(), self.reading.notes())
 
     def export(self, path: str | Path, *, as_class: bool = False) -> Path:
         """Write the graph in the format given by the file extension; see :mod:`drbo.result.files.handover`.
 
-        Most say what the direction of each edge rests on. ``as_class`` writes the equivalence class instead of ``dag``.
+        Most say what the direction of each edge rests on. ``as_class`` writes the class instead of ``dag``.
         """
-        if as_class:
-            return handover.hand_over(path, self._answer, self.names)
-        return handover.hand_over(path, self.dag, self.names, self.weights, self._marks)
+        return handover.hand_over(path, *self.reading.exported(as_class))
 
     def plot(self, path: str | Path | None = None, ax: "Axes | None" = None) -> "Axes | None":
         """Draw the graph: an SVG file, or with :func:`matplotlib <drbo.result.pictures.plot.draw>`; return the axes."""
@@ -341,18 +352,20 @@ class Result:
 
     def effects(
         self, X: Any, source: str | None = None, target: str | None = None, *, missing: str = "error"
-    ) -> "Effects":
-        """Return linear effects in all possible graphs, of one pair or all; see :func:`drbo.result.effects.effects`."""
-        return on_data.effects_of(self, self._answer, X, source, target, missing)
+    ) -> "Effects | IdentifiedEffects":
+        """Return linear effects of one pair or all: :mod:`drbo.result.effects`; of a PAG: ``identified_effects``."""
+        return on_data.effects_of(self, X, source, target, missing)
 
     def probabilities(self, X: Any, source: str, level: str, target: str, *, missing: str = "error") -> "Probabilities":
         """Return how a category would be distributed if another were set; see :mod:`drbo.result.interventions`."""
-        return on_data.probabilities_of(self, self._answer, X, (source, level), target, missing)
+        answer.refuse_hidden(self, "probabilities()")
+        return on_data.probabilities_of(self, X, (source, level), target, missing)
 
     def next_experiments(self, X: Any = None, **options: Any) -> "NextExperiments":
         """Rank experiments by what they would tell; see :func:`drbo.result.next_experiments.next_experiments`."""
         from drbo.result.next_experiments import next_experiments
 
+        answer.refuse_hidden(self, "next_experiments()")
         return next_experiments(self, X, **options)
 
     def report(self, path: str | Path) -> Path:
@@ -372,17 +385,7 @@ class Result:
         return summary(self)
 
     def save(self, folder: str | Path) -> Path:
-        """Write result.json, result.npz and edges.csv to a folder, and return the folder.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> one = Result(names=("a",), dag=[[0]], pruned_score=0.1, search=SearchRecord(dag=[[0]], score=1 / 3),
-        ...     scoring=Scoring(name="bge", equivalent=True))
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Result.load(one.save(folder)).score == 1 / 3
-        True
-        """
+        """Write result.json, result.npz and edges.csv to a folder, and return the folder; :meth:`load` reads them."""
         from drbo.result.files.storage import save
 
         return save(self, Path(folder))

@@ -4,7 +4,7 @@ import numpy as np
 
 from benchmarks.rows import read
 from benchmarks.studies import bootstrap
-from drbo.claims.refits.confidence import Confidence
+from tests.results import shares
 
 
 def test_a_slice_runs():
@@ -14,7 +14,7 @@ def test_a_slice_runs():
 
 
 def test_differences_count_links_once_and_arrows_both_ways():
-    one, two = (Confidence.of([graph], names=["a", "b"]) for graph in ([[0, 1], [0, 0]], [[0, 0], [1, 0]]))
+    one, two = (shares([graph], names=["a", "b"]) for graph in ([[0, 1], [0, 0]], [[0, 0], [1, 0]]))
     assert bootstrap.difference(one, two).tolist() == [1.0, 1.0, 0.0]
 
 

@@ -6,6 +6,8 @@ import pytest
 from drbo.claims.refits.confidence import Confidence, _cut
 from drbo.errors import DataError
 from drbo.graph.dag import is_acyclic
+from drbo.graph.marks import MarkedGraph
+from tests.results import shares
 
 CHAIN = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
 OPEN = np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]])  # a - b
@@ -13,7 +15,7 @@ EMPTY = np.zeros((3, 3))
 
 
 def counted(*graphs):
-    return Confidence.of(graphs, names=list("abc"[: len(graphs[0])]))
+    return shares(graphs, "abc"[: len(graphs[0])])
 
 
 class TestCounting:
@@ -25,9 +27,15 @@ class TestCounting:
         assert (found.path[0, 2], found.directed[0, 2]) == (0.5, 0.0)
         assert found.n == 4
 
+    def test_pags_have_their_marks_counted_and_other_graphs_do_not(self):
+        pags = [MarkedGraph(("a", "b"), np.array(marks), "pag") for marks in ([[0, 2], [3, 0]], [[0, 1], [1, 0]])]
+        found = Confidence.of(pags)
+        assert (found.directed[0, 1], found.undirected[0, 1], found.marks.circle[1, 0]) == (0.5, 0.5, 0.5)
+        assert counted(CHAIN).marks is None
+
     def test_no_graph_is_no_confidence(self):
         with pytest.raises(DataError, match="at least one graph"):
-            Confidence.of([], names=["a"])
+            Confidence.of([])
 
     def test_the_table_is_sorted_and_points_the_frequent_way(self):
         table = counted(CHAIN.T, CHAIN.T, OPEN).table()
@@ -75,5 +83,5 @@ class TestAveraged:
             for _ in range(5):
                 order = rng.permutation(6)
                 graphs.append(np.triu(rng.random((6, 6)) < 0.6, 1)[np.ix_(order, order)])
-            graph = Confidence.of(graphs, names=list("abcdef")).averaged(cut=0.1)
+            graph = shares(graphs, "abcdef").averaged(cut=0.1)
             assert is_acyclic(graph & ~graph.T)

@@ -5,10 +5,16 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from drbo.claims.refits.resampling import KINDS, Kept, Resampling, bootstrap
+from drbo.claims.refits.resampling import KINDS, Kept, Refitted, Resampling, bootstrap
 from drbo.errors import ResultError, SettingsError
+from drbo.graph.marks import MarkedGraph
 
 CHAIN = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]])
+
+
+def found(graph):
+    """What a fit of a resample gives."""
+    return Refitted(MarkedGraph.of(graph, "abc"))
 
 
 def resamples(n_rows, n, kind="bootstrap", seed=0, **given):
@@ -52,7 +58,7 @@ class TestResampling:
 
 
 def _coin(rows, seed):
-    return np.triu(np.random.default_rng(seed).random((3, 3)) < 0.5, 1)
+    return found(np.triu(np.random.default_rng(seed).random((3, 3)) < 0.5, 1))
 
 
 class TestBootstrap:
@@ -61,7 +67,7 @@ class TestBootstrap:
 
         def refit(rows, seed):
             calls.append((tuple(rows), seed))
-            return CHAIN
+            return found(CHAIN)
 
         bootstrap(refit, 30, list("abc"), Resampling(4))
         assert len({rows for rows, _ in calls}) == 4
@@ -78,17 +84,19 @@ class TestBootstrap:
             done.append(seed)
             if len(done) > 3:
                 raise MemoryError
-            return CHAIN
+            return found(CHAIN)
 
         done: list[int] = []
         kept = Kept(tmp_path / "resamples.json", "k")
         with pytest.raises(MemoryError):
             bootstrap(refit, 30, list("abc"), Resampling(20), kept=kept)
-        assert len(kept.load(3)) == 3
+        assert len(kept.load("abc")) == 3
 
     def test_progress_is_told(self):
         told = []
-        bootstrap(lambda rows, seed: CHAIN, 30, list("abc"), Resampling(3), progress=lambda *where: told.append(where))
+        bootstrap(
+            lambda rows, seed: found(CHAIN), 30, list("abc"), Resampling(3), progress=lambda *where: told.append(where)
+        )
         assert told == [(1, 3), (2, 3), (3, 3)]
 
     @pytest.mark.parametrize(
@@ -113,7 +121,7 @@ class TestBootstrap:
 class TestKept:
     @staticmethod
     def refit(rows, seed):
-        return np.triu(np.random.default_rng(seed).random((3, 3)) < 0.5, 1)
+        return found(np.triu(np.random.default_rng(seed).random((3, 3)) < 0.5, 1))
 
     def test_a_stopped_bootstrap_goes_on_where_it_was(self, tmp_path):
         kept, calls = Kept(tmp_path / "resamples.json", "key"), []
@@ -125,7 +133,7 @@ class TestKept:
             return self.refit(rows, seed)
 
         part = bootstrap(stopping, 30, list("abc"), Resampling(10), kept=kept)
-        assert (part.n, len(kept.load(3))) == (4, 4)
+        assert (part.n, len(kept.load("abc"))) == (4, 4)
         calls.clear()
 
         def counting(rows, seed):
@@ -146,14 +154,41 @@ class TestKept:
             bootstrap(stopping, 30, list("abc"), Resampling(10))
 
     def test_resamples_of_another_plan_are_not_used(self, tmp_path):
-        Kept(tmp_path / "kept.json", "one").save([CHAIN != 0])
-        assert Kept(tmp_path / "kept.json", "two").load(3) == []
+        Kept(tmp_path / "kept.json", "one").save([found(CHAIN)])
+        assert Kept(tmp_path / "kept.json", "two").load("abc") == []
+
+    def test_targets_of_experiments_are_kept(self, tmp_path):
+        changed = np.array([[True, False, False], [False, True, True]])
+        kept = Kept(tmp_path / "kept.json", "k")
+        kept.save([Refitted(found(CHAIN).graph, changed)])
+        (back,) = kept.load("abc", 2)
+        assert back.graph == found(CHAIN).graph
+        assert (back.changed == changed).all()
+        with pytest.raises(ResultError, match="not the targets of 9 experiments"):
+            kept.load("abc", 9)
+        with pytest.raises(ResultError, match="not the marks of a graph with 4 nodes"):
+            kept.load("abcd", 2)
 
     @pytest.mark.parametrize(
-        "text", ["{", *('{"key": "k"' + rest for rest in ("}", ', "graphs": ["zz"]}', ', "graphs": ["f"]}'))]
+        "graphs",
+        [
+            '["zz"]',
+            "[7]",
+            "7",
+            '[{"kind": "dag", "marks": "zz"}]',
+            '[{"kind": "dag"}]',
+            '[{"kind": 1, "marks": "000000"}]',
+        ],
     )
+    def test_damaged_graphs_are_refused(self, tmp_path, graphs):
+        path = tmp_path / "kept.json"
+        path.write_text(f'{{"key": "k", "graphs": {graphs}}}')
+        with pytest.raises(ResultError):
+            Kept(path, "k").load("abc")
+
+    @pytest.mark.parametrize("text", ["{", '{"key": "k"}'])
     def test_a_damaged_file_is_refused(self, tmp_path, text):
         path = tmp_path / "kept.json"
         path.write_text(text)
         with pytest.raises(ResultError):
-            Kept(path, "k").load(3)
+            Kept(path, "k").load("abc")

@@ -3,12 +3,11 @@
 import numpy as np
 
 from drbo.claims.record import Margins, Proof, RankedClass
-from drbo.claims.refits.confidence import Confidence
 from drbo.data.checks.facts import Audit, ColumnFacts
 from drbo.deadline import Stop
 from drbo.knowledge import Knowledge
 from drbo.result.report.content import Content
-from tests.results import make_result
+from tests.results import make_result, shares
 
 V_SHAPE = [[0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
 
@@ -29,7 +28,7 @@ def test_a_direction_is_supported_assumed_or_open():
 
 def test_assumed_arrows_name_what_they_rest_on_and_raise_questions():
     content = make_content(score_equivalent=False, score_name="gp", assumption="smooth effects")
-    assert "their directions rest on smooth effects" in content.assumptions[-1]
+    assert "their directions rest on smooth effects" in content.wording.assumptions[-1]
     assert content.questions[0].startswith("Which of 'a' and 'c' can be a cause of the other?")
     assert make_content(np.zeros((2, 2))).questions == ()
 
@@ -47,9 +46,13 @@ def test_the_headline_counts():
 
 
 def test_assumptions_name_hidden_causes_and_those_of_the_score():
-    assert "hidden common cause" in make_content().assumptions[0]
-    assert any("units" in text for text in make_content(score_name="bic-ev", score_equivalent=False).assumptions)
-    assert any("own:Score" in t for t in make_content(score_name="own:Score", score_equivalent=False).assumptions)
+    assert "hidden common cause" in make_content().wording.assumptions[0]
+    assert any(
+        "units" in text for text in make_content(score_name="bic-ev", score_equivalent=False).wording.assumptions
+    )
+    assert any(
+        "own:Score" in t for t in make_content(score_name="own:Score", score_equivalent=False).wording.assumptions
+    )
 
 
 def test_the_filter_takes_the_weights_where_there_is_no_confidence():
@@ -96,7 +99,7 @@ def test_a_proof_is_told():
 
 def test_the_columns_come_in_a_fixed_order():
     matrix = np.full((4, 4), 0.5)
-    found = Confidence.of([V_SHAPE, V_SHAPE], names=list("abcd"))
+    found = shares([V_SHAPE, V_SHAPE], names=list("abcd"))
     margins = Margins(matrix, matrix, exact=True)
     content = make_content(margins=margins, posterior=matrix, weights=matrix, confidence=found)
     titles = [column.title for column in content.columns]

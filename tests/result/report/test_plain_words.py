@@ -3,12 +3,11 @@
 import numpy as np
 
 from drbo.claims.record import Margins
-from drbo.claims.refits.confidence import Confidence
 from drbo.data.checks.facts import Audit, Finding
 from drbo.deadline import Stop
 from drbo.knowledge import Knowledge
 from drbo.result.report.plain_words import plain_words
-from tests.results import make_result
+from tests.results import make_result, shares
 
 V_SHAPE = np.array([[0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]], dtype=bool)
 DECISIVE = Margins(np.full((4, 4), 50.0), np.full((4, 4), 50.0), exact=True)
@@ -63,7 +62,7 @@ def test_what_to_doubt_includes_the_data_and_hidden_causes():
 def test_after_a_bootstrap_weak_links_are_named_and_no_other_is_asked_for():
     both, one = V_SHAPE.copy(), V_SHAPE.copy()
     one[1, 2] = False
-    confidence = Confidence.of([both, *[one] * 9], names=tuple("abcd"))
+    confidence = shares([both, *[one] * 9], names=tuple("abcd"))
     found = words(V_SHAPE, confidence=confidence)
     assert "1 of the links is weak (dashed) and may not be there." in found.doubt
     assert not any("--bootstrap" in sentence for sentence in found.next)

@@ -4,8 +4,9 @@ import pytest
 from drbo.claims.record import CheckedEdge, Margins, NoiseCheck, Proof
 from drbo.deadline import Stop
 from drbo.result.records import SearchRecord
-from drbo.result.words.summary import fidelity_lines
+from drbo.result.words.summary import CUT_SHORT, SHOWN_EDGES, fidelity_lines
 from drbo.search.outcome import Fidelity
+from tests.hidden import hidden_model, with_hidden
 from tests.results import FULL_DAG, full_result
 
 
@@ -107,3 +108,20 @@ class TestSummary:
         )  # fmt: skip
         assert "... and 130 more" in result.summary()
         assert repr(result) == "<Result: 20 nodes, 190 edges, bic-nv -411.4>"
+
+
+def test_the_summary_of_a_pag_lists_edges_and_explains_the_signs_that_it_uses():
+    text = hidden_model().result_.summary()
+    assert "PAG: 4 edges; marks: 4 supported, 0 assumed, 0 open" in text
+    assert "b <-> c  supported: tests agree\n" in text
+    assert "b --> e  supported: tests agree (visible)" in text
+    assert "<->          neither causes the other; something not in the table is involved" in text
+    assert "o-o" not in text
+
+
+def test_a_long_list_of_a_pag_is_cut_and_a_climb_out_of_time_is_told():
+    d = SHOWN_EDGES + 2
+    text = with_hidden(np.eye(d, k=1), np.zeros((d, d)), whole=False).summary()
+    assert "... and 1 more" in text
+    assert CUT_SHORT in text
+    assert "the data do not tell" in text

@@ -4,19 +4,17 @@ A frequency is not the probability that an edge is true. It shows how often the 
 similar data.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from drbo.arrays import Bools, Floats, Indices
 from drbo.claims.record import Matrix, TargetShare
-from drbo.data.files.names import check_names
 from drbo.errors import DataError
 from drbo.graph.dag import descendants
-from drbo.graph.mag import ARROW, CIRCLE, NO_EDGE, TAIL
+from drbo.graph.marks import ARROW, CIRCLE, TAIL, MarkedGraph
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +28,13 @@ class MarkShares:
     tail: Matrix
     circle: Matrix
 
+    @classmethod
+    def of(cls, graphs: Sequence[MarkedGraph]) -> "MarkShares":
+        """Count the marks of graphs over the same nodes."""
+        stack = np.stack([graph.marks for graph in graphs])
+        shares = {"arrow": ARROW, "tail": TAIL, "circle": CIRCLE}
+        return cls(**{name: (stack == mark).mean(axis=0) for name, mark in shares.items()})
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Confidence:
@@ -37,7 +42,8 @@ class Confidence:
 
     Examples
     --------
-    >>> found = Confidence.of([np.array([[0, 1], [0, 0]]), np.array([[0, 1], [1, 0]])], names=["a", "b"])
+    >>> graphs = [MarkedGraph.of(matrix, ["a", "b"]) for matrix in ([[0, 1], [0, 0]], [[0, 1], [1, 0]])]
+    >>> found = Confidence.of(graphs)
     >>> found.directed.tolist(), found.undirected.tolist(), found.path.tolist()
     ([[0.0, 0.5], [0.0, 0.0]], [[0.0, 0.5], [0.5, 0.0]], [[0.0, 0.5], [0.0, 0.0]])
     """
@@ -51,44 +57,32 @@ class Confidence:
     seed: int = 0
     targets: tuple[TargetShare, ...] = ()  # of experiments, where there are some
     asked: int = 0  # how many graphs were asked for, where that is more than n: the time was over before
-    marks: MarkShares | None = None  # of graphs with hidden causes, where ``directed`` counts arrows with a tail
+    marks: MarkShares | None = None  # of graphs with hidden causes
 
     @classmethod
-    def of(
-        cls, graphs: Iterable[npt.ArrayLike], names: Any, kind: str = "bootstrap", seed: int = 0, asked: int = 0
-    ) -> "Confidence":
-        """Count the edges and paths in DAGs, or in equivalence classes with undirected edges."""
-        found = [np.asarray(graph) != 0 for graph in graphs]
-        if not found:
-            raise DataError("confidence needs at least one graph, got none")
-        stack = np.stack(found)
-        both = stack & stack.transpose(0, 2, 1)
-        arrows = stack & ~both
-        paths = np.stack([descendants(graph) for graph in arrows])
-        labels = check_names(names, stack.shape[1])
-        shares = dict(zip(("directed", "undirected", "path"), (arrows, both, paths), strict=True))
-        means = {name: part.mean(axis=0) for name, part in shares.items()}
-        return cls(names=labels, **means, n=len(stack), kind=kind, seed=seed, asked=asked if asked > len(stack) else 0)
+    def of(cls, graphs: Iterable[MarkedGraph], kind: str = "bootstrap", seed: int = 0, asked: int = 0) -> "Confidence":
+        """Count the edges and paths in graphs over the same nodes; in PAGs the marks as well.
 
-    @classmethod
-    def of_marks(
-        cls, graphs: Iterable[npt.NDArray[np.int8]], names: Any, kind: str = "bootstrap", seed: int = 0, asked: int = 0
-    ) -> "Confidence":
-        """Count the marks of PAGs; an arrow with a tail at its other end is a directed edge, all else undirected.
+        An arrow with a tail at its other end is a directed edge, every other edge is undirected.
 
         Examples
         --------
-        >>> found = Confidence.of_marks([np.array([[0, 2], [3, 0]]), np.array([[0, 2], [2, 0]])], names=["a", "b"])
+        >>> marks = [[[0, 2], [3, 0]], [[0, 2], [2, 0]]]
+        >>> found = Confidence.of(MarkedGraph(("a", "b"), np.array(one), "pag") for one in marks)
         >>> found.directed[0, 1].item(), found.marks.arrow.tolist()
         (0.5, [[0.0, 1.0], [0.5, 0.0]])
         """
-        stack = np.stack(list(graphs))
-        other = stack.transpose(0, 2, 1)
-        links = (stack != NO_EDGE) & ~((stack == TAIL) & (other == ARROW))
-        found = cls.of(links, names, kind, seed, asked)
-        shares = {"arrow": ARROW, "tail": TAIL, "circle": CIRCLE}
-        marks = MarkShares(**{name: (stack == mark).mean(axis=0) for name, mark in shares.items()})
-        return replace(found, marks=marks)
+        found = list(graphs)
+        if not found:
+            raise DataError("confidence needs at least one graph, got none")
+        arrows = np.stack([graph.directed for graph in found])
+        open_links = np.stack([graph.skeleton for graph in found]) & ~(arrows | arrows.transpose(0, 2, 1))
+        paths = np.stack([descendants(graph) for graph in arrows])
+        shares = dict(zip(("directed", "undirected", "path"), (arrows, open_links, paths), strict=True))
+        means = {name: part.mean(axis=0) for name, part in shares.items()}
+        asked = asked if asked > len(found) else 0
+        marks = MarkShares.of(found) if found[0].kind == "pag" else None
+        return cls(names=found[0].names, **means, n=len(found), kind=kind, seed=seed, asked=asked, marks=marks)
 
     @property
     def count(self) -> str:
@@ -100,7 +94,7 @@ class Confidence:
 
         Examples
         --------
-        >>> found = Confidence.of_marks([np.array([[0, 2], [1, 0]], dtype=np.int8)], names=["a", "b"])
+        >>> found = Confidence.of([MarkedGraph(("a", "b"), np.array([[0, 2], [1, 0]]), "pag")])
         >>> {name: share.tolist() for name, share in found.at_ends(np.array([0]), np.array([1])).items() if share[0]}
         {'link_frequency': [1.0], 'source_circle': [1.0], 'target_arrow': [1.0]}
         """
@@ -133,8 +127,8 @@ class Confidence:
 
         Examples
         --------
-        >>> graphs = [np.array([[0, 1], [0, 0]])] * 9 + [np.zeros((2, 2))]
-        >>> Confidence.of(graphs, names=["a", "b"]).averaged().astype(int).tolist()
+        >>> arrow, none = (MarkedGraph.of(matrix, ["a", "b"]) for matrix in ([[0, 1], [0, 0]], np.zeros((2, 2))))
+        >>> Confidence.of([arrow] * 9 + [none]).averaged().astype(int).tolist()
         [[0, 1], [0, 0]]
         """
         least = self.cut if cut is None else cut
@@ -154,7 +148,7 @@ class Confidence:
 
         Examples
         --------
-        >>> Confidence.of([np.array([[0, 1], [0, 0]])], names=["a", "b"]).table().to_dict("records")
+        >>> Confidence.of([MarkedGraph.of([[0, 1], [0, 0]], ["a", "b"])]).table().to_dict("records")
         [{'source': 'a', 'target': 'b', 'adjacent': 1.0, 'forward': 1.0, 'backward': 0.0, 'undirected': 0.0}]
         """
         import pandas as pd

@@ -6,13 +6,16 @@ from typing import Any
 import numpy as np
 
 from drbo.arrays import Bools, Indices
-from drbo.claims.ancestral import ancestral_graph
+from drbo.claims.ancestral import ancestral_graph, known_causes
 from drbo.claims.answer.prune import BY_MOMENTS, prune
 from drbo.claims.experiments import interventional_class
+from drbo.claims.refits.resampling import Refitted
 from drbo.claims.why import mpdag
 from drbo.constraints import Constraints
 from drbo.data.statistics.table import Table
 from drbo.deadline import Stop, current
+from drbo.graph.marks import MarkedGraph
+from drbo.graph.pag import pag_of
 from drbo.scores.base import Score
 from drbo.scores.by_experiment import ByExperiment
 from drbo.scores.families import Families
@@ -41,7 +44,7 @@ class TableRefit:
     >>> x[:, 1] += 2 * x[:, 0]
     >>> refit = TableRefit(name="bic-nv", options={}, table=Table.from_array(x), constraints=Constraints.none(2),
     ...     settings=Settings(route="orders"), pruner="none", columns=np.array([0, 1]))
-    >>> refit(np.arange(100), seed=0).astype(int).tolist()
+    >>> refit(np.arange(100), seed=0).graph.adjacency.astype(int).tolist()
     [[0, 1], [1, 0]]
     """
 
@@ -57,15 +60,17 @@ class TableRefit:
     hidden: bool = False  # allow hidden causes
     counted: bool = False  # a resample says how often each row of the table is drawn
 
-    def __call__(self, rows: Indices, seed: int) -> Bools:
+    def __call__(self, rows: Indices, seed: int) -> Refitted:
         """Return the equivalence class under the knowledge, or the DAG where the score tells its members apart.
 
-        Below it there is a row for each experiment beside the control, with the columns that it changes. Where causes
-        may be hidden: the directed edges of a maximal ancestral graph, and its bidirected edges below them.
+        Where causes may be hidden, the class is a PAG.
         """
         score, table = self._scored(rows)
         outcome = self._search(score, table, seed).run([Limits(self.settings)])
-        return self._ancestral(score, outcome, seed) if self.hidden else self._graph(score, table, outcome)
+        current().check()  # what a search that was cut short has found does not count
+        if outcome.stop is Stop.INTERRUPTED:
+            raise KeyboardInterrupt
+        return self._ancestral(score, outcome, seed) if self.hidden else self._class(score, table, outcome)
 
     def _search(self, score: Score, table: Table, seed: int) -> Search:
         settings, limits = self.settings, self.constraints
@@ -87,34 +92,30 @@ class TableRefit:
             table = self.table.take(rows, columns)
         return build_score(self.name, table, self.options), table
 
-    def _ancestral(self, score: Score, outcome: Outcome, seed: int) -> Bools:
-        """Climb from the best DAG to a maximal ancestral graph."""
-        current().check()
-        if outcome.stop is Stop.INTERRUPTED:
-            raise KeyboardInterrupt
+    def _ancestral(self, score: Score, outcome: Outcome, seed: int) -> Refitted:
+        """Climb from the best DAG to a maximal ancestral graph, and return its class."""
         graph = ancestral_graph(score, outcome.best.dags[0], self.constraints, seed).found.graph
         current().check()
-        return np.vstack([self._given(graph.directed), self._given(graph.bidirected)])
+        names = self.constraints.names
+        pag = MarkedGraph(names, pag_of(graph, *known_causes(self.constraints)), "pag")
+        return Refitted(pag.take(self._back), member=MarkedGraph(names, graph.marks(), "mag").take(self._back))
 
-    def _graph(self, score: Score, table: Table, outcome: Outcome) -> Bools:
-        """Prune what was found and put its columns back into their places."""
-        current().check()  # what a search that was cut short has found does not count
-        if outcome.stop is Stop.INTERRUPTED:
-            raise KeyboardInterrupt
+    def _class(self, score: Score, table: Table, outcome: Outcome) -> Refitted:
+        """Prune what was found, and return its class, or the graph itself where the score prefers it in its class."""
         required, threshold = self.constraints.required, self.settings.prune_threshold
         dag = outcome.best.dags[0]
         data = table.rows_or_moments if self.pruner in BY_MOMENTS else table.values
         kept, _ = prune(self.pruner, data, dag, required=required, threshold=threshold)
         if isinstance(score, ByExperiment) and table.experiments is not None:
             changed = score.changes(Families.from_dags(kept[None])).changed.T[1:]
-            return np.vstack(
-                [self._given(interventional_class(kept, self.constraints, changed)), changed[:, self._back]]
-            )
-        return self._given(mpdag(kept, self.constraints) if score.score_equivalent else kept)
+            graph = interventional_class(kept, self.constraints, changed)
+            return Refitted(self._given(graph), changed[:, self._back])
+        return Refitted(self._given(mpdag(kept, self.constraints) if score.score_equivalent else kept))
 
     @property
     def _back(self) -> Indices:
         return np.argsort(self.columns)
 
-    def _given(self, graph: Bools) -> Bools:
-        return graph[np.ix_(self._back, self._back)]
+    def _given(self, graph: Bools) -> MarkedGraph:
+        """Return a graph with its columns back in their places."""
+        return MarkedGraph.of(graph, self.constraints.names).take(self._back)

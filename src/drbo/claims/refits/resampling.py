@@ -21,16 +21,27 @@ from drbo.claims.record import TargetShare
 from drbo.claims.refits.confidence import Confidence
 from drbo.data.files.files import MAX_TEXT_BYTES, read_bytes, read_json, refusing, write_file
 from drbo.deadline import OutOfTimeError, current
-from drbo.errors import ResultError, SettingsError, TimeLimitError
+from drbo.errors import DataError, ResultError, SettingsError, TimeLimitError
+from drbo.graph.marks import MarkedGraph
 
 ResamplingKind = Literal["bootstrap", "subsample", "block", "cluster", "counted"]
 KINDS: tuple[str, ...] = get_args(ResamplingKind)
 SAVE_SECONDS = 5.0  # between two writes of finished resamples
 Rows = Indices
-#: Fits one resample: rows (or how often each is drawn, or the number of a resample whose sums are known) and a seed in,
-#: a DAG or PDAG (d, d) out; below it, a row for each experiment beside the control says which columns it changes. Where
-#: causes may be hidden: directed edges, and bidirected ones below them. With an executor it must pickle.
-Refit = Callable[[Rows, int], Bools]
+
+
+@dataclass(frozen=True, eq=False)
+class Refitted:
+    """What a fit of a resample finds: a DAG, or the class of graphs that its score cannot tell apart."""
+
+    graph: MarkedGraph
+    changed: Bools | None = None  # (E - 1, d) the columns that each experiment beside the control changes
+    member: MarkedGraph | None = None  # of a PAG: the MAG that was found
+
+
+#: Fits one resample: takes rows (or how often each is drawn, or the number of a resample whose sums are known) and a
+#: seed. With an executor it must pickle.
+Refit = Callable[[Rows, int], Refitted]
 #: Called with the number of finished resamples and the number that was asked for.
 Progress = Callable[[int, int], None]
 
@@ -204,34 +215,45 @@ class Kept:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     kept = Kept(Path(folder) / "resamples.json", key="data and seed")
-    ...     kept.save([np.array([[0, 1], [0, 0]], dtype=bool)])
-    ...     len(kept.load(2)), len(Kept(kept.path, key="other data").load(2))
+    ...     kept.save([Refitted(MarkedGraph.of([[0, 1], [0, 0]], ["a", "b"]))])
+    ...     len(kept.load(["a", "b"])), len(Kept(kept.path, key="other data").load(["a", "b"]))
     (1, 0)
     """
 
     path: Path
     key: str  # of all that decides the graphs; a file with another key is not used
 
-    def load(self, d: int, more: int = 0) -> list[Bools]:
-        """Return the graphs of the file, with so many rows below; none if it is not there or of another run."""
-        rows = d + more
+    def load(self, names: Sequence[str], n_experiments: int = 0) -> list[Refitted]:
+        """Return what the file holds, with so many experiments; nothing if it is not there or of another run."""
         if not self.path.exists():
             return []
         with refusing(self.path):
             content = read_json(read_bytes(self.path, MAX_TEXT_BYTES))
             if not isinstance(content, dict) or content.get("key") != self.key:
                 return []
-            size = -(-rows * d // 8)
-            raw = [bytes.fromhex(word) for word in content["graphs"]]
-            if any(len(part) != size for part in raw):
-                raise ResultError(f"{self.path} contains graphs that do not have {d} nodes", hint="remove the file")
-            bits = [np.unpackbits(np.frombuffer(part, np.uint8), count=rows * d) for part in raw]
-            return [part.reshape(rows, d).astype(bool) for part in bits]
+            try:
+                return [self._refitted(plain, names, n_experiments) for plain in content["graphs"]]
+            except DataError as error:
+                raise ResultError(f"{self.path}: {error.message}", hint="remove the file") from error
 
-    def save(self, graphs: list[Bools]) -> None:
-        """Write the graphs in one step."""
-        words = [np.packbits(graph).tobytes().hex() for graph in graphs]
-        write_file(self.path, json.dumps({"key": self.key, "graphs": words}).encode())
+    @staticmethod
+    def _refitted(plain: dict[str, str], names: Sequence[str], n_experiments: int) -> Refitted:
+        graph, d = MarkedGraph.from_plain(plain, names), len(names)
+        if not n_experiments:
+            return Refitted(graph)
+        raw = bytes.fromhex(plain["changed"])
+        if len(raw) != -(-n_experiments * d // 8):
+            raise DataError(f"these are not the targets of {n_experiments} experiments on {d} columns")
+        bits = np.unpackbits(np.frombuffer(raw, np.uint8), count=n_experiments * d)
+        return Refitted(graph, bits.reshape(n_experiments, d).astype(bool))
+
+    def save(self, found: Sequence[Refitted]) -> None:
+        """Write graphs and targets in one step."""
+        plain = [one.graph.to_plain() for one in found]
+        for entry, one in zip(plain, found, strict=True):
+            if one.changed is not None:
+                entry["changed"] = np.packbits(one.changed).tobytes().hex()
+        write_file(self.path, json.dumps({"key": self.key, "graphs": plain}).encode())
 
 
 def bootstrap(
@@ -245,7 +267,6 @@ def bootstrap(
     progress: Progress | None = None,
     kept: Kept | None = None,
     experiments: Sequence[str] = (),
-    marks: Callable[[Bools], npt.NDArray[np.int8]] | None = None,
 ) -> Confidence:
     """Refit resamples of the rows and count what was found.
 
@@ -257,47 +278,52 @@ def bootstrap(
     executor : computes resamples in parallel; None: one after the other.
     kept : a file that finished resamples are written to and read from.
     experiments : beside the control, of which resamples also find the targets.
-    marks : where causes may be hidden, turns the graph of a resample into the marks of its class.
 
     Examples
     --------
-    >>> found = bootstrap(lambda rows, seed: np.array([[0, 1], [0, 0]]), 10, ["a", "b"], Resampling(5))
-    >>> float(found.directed[0, 1])
+    >>> found = Refitted(MarkedGraph.of([[0, 1], [0, 0]], ["a", "b"]))
+    >>> float(bootstrap(lambda rows, seed: found, 10, ["a", "b"], Resampling(5)).directed[0, 1])
     1.0
     """
     draws = plan.draws(n_rows, seed)
-    graphs = [] if kept is None else kept.load(len(names), len(names) if marks else len(experiments))[: plan.n]
-    done, saved, deadline = len(graphs), time.monotonic(), current()
+    found = [] if kept is None else kept.load(names, len(experiments))[: plan.n]
+    done, saved, deadline = len(found), time.monotonic(), current()
     try:
-        for graph in _refitted(refit, draws.after(done), executor):
-            graphs.append(np.asarray(graph) != 0)
+        for one in _refitted(refit, draws.after(done), executor):
+            found.append(one)
             if progress is not None:
-                progress(len(graphs), plan.n)
+                progress(len(found), plan.n)
             if kept is not None and time.monotonic() - saved > SAVE_SECONDS:
-                kept.save(graphs)
+                kept.save(found)
                 saved = time.monotonic()
-            if len(graphs) < plan.n:
+            if len(found) < plan.n:
                 deadline.check()
     except OutOfTimeError as late:
-        if not graphs:
+        if not found:
             raise TimeLimitError(f"no resample was finished: {late}", hint="raise time_limit") from late
     except KeyboardInterrupt:
-        if not graphs:
+        if not found:
             raise
     finally:  # also what was done before workers were lost
-        if kept is not None and len(graphs) > done:
-            kept.save(graphs)
-    if marks is not None:
-        return Confidence.of_marks(map(marks, graphs), names, plan.kind, seed, asked=plan.n)
-    d = len(names)
-    found = Confidence.of([graph[:d] for graph in graphs], names, plan.kind, seed, asked=plan.n)
-    changed = np.mean([graph[d:] for graph in graphs], axis=0)
-    shares = [TargetShare(experiments[e], names[j], float(changed[e, j])) for e, j in np.argwhere(changed > 0).tolist()]
-    return replace(found, targets=tuple(shares))
+        if kept is not None and len(found) > done:
+            kept.save(found)
+    shares = Confidence.of((one.graph for one in found), plan.kind, seed, asked=plan.n)
+    return replace(shares, targets=_target_shares(found, experiments, names))
 
 
-def _refitted(refit: Refit, draws: Draws, executor: Executor | None) -> Iterator[Bools]:
-    """Yield the graphs of resamples in their order, whoever computes them."""
+def _target_shares(
+    found: Sequence[Refitted], experiments: Sequence[str], names: Sequence[str]
+) -> tuple[TargetShare, ...]:
+    """Return how often each experiment changes a column, where it does at least once."""
+    changed = [one.changed for one in found if one.changed is not None]
+    if not experiments or not changed:
+        return ()
+    share = np.mean(changed, axis=0)
+    return tuple(TargetShare(experiments[e], names[j], float(share[e, j])) for e, j in np.argwhere(share > 0).tolist())
+
+
+def _refitted(refit: Refit, draws: Draws, executor: Executor | None) -> Iterator[Refitted]:
+    """Yield what resamples give in their order, whoever computes them."""
     if not draws:
         return
     current().check()

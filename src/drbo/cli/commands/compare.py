@@ -1,17 +1,14 @@
 """``drbo compare``: compares a learned graph with the true one."""
 
-import json
-import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from drbo.cli.messages import say, show
 from drbo.cli.options import FILE, json_option
 from drbo.cli.output import writing
-from drbo.data.files.plain_text import plain
 from drbo.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
@@ -19,25 +16,14 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from drbo.arrays import Bools
-    from drbo.graph.metrics import Comparison
-    from drbo.result.pag_compare import PagComparison
+    from drbo.result.compare import Compared, MarkComparison
     from drbo.result.result import Result
 
     Graph = tuple[Bools, tuple[str, ...]]
     Runs = tuple[Result | None, Result | None]  # None: the graph is given by a file
 
-WIDTH = 96  # of lists of edges
-SHOWN_EDGES = 40  # of each kind
 SHOWN_NAMES = 5
 CLASS_NOTE = "the score cannot determine all directions, so the equivalence class (CPDAG) is compared"
-#: {0} and {1} are the two graphs, as they were typed.
-KINDS = {
-    "correct": "in both, same direction",
-    "reversed": "in both, opposite direction",
-    "undirected": "in both, direction undetermined in {0}",
-    "missing": "in {1}, not in {0}",
-    "extra": "in {0}, not in {1}",
-}
 
 
 @click.command(short_help="Compare a learned graph with the true one.")
@@ -67,33 +53,38 @@ def compare(learned: Path, truth: Path, report: Path | None, as_json: bool) -> N
       drbo compare result/edges.csv truth.csv
       drbo compare run1 run2 --report compare.html
     """
-    from drbo.graph import metrics
-    from drbo.graph.dag import check_dag, check_pdag
-    from drbo.result.files.export import read_graph
     from drbo.result.result import Result
 
     typed = (str(learned), str(truth))
     first, second = (Result.load(path) if path.is_dir() else None for path in (learned, truth))
     if report is not None:
         _check_report(report, typed, (first, second))
-    if (marks := _marks_compared((learned, truth), (first, second))) is not None:
-        show(marks.to_json() if as_json else marks.text(typed), machine=as_json)
-        _write_report(report, typed, (first, second))
-        return
-    found, other = _read_learned(learned, first), read_graph(truth)
-    if first is not None and second is not None:
+    found = _compared((learned, truth), (first, second))
+    show(found.to_json() if as_json else found.text(typed), machine=as_json)
+    _write_report(report, typed, (first, second))
+
+
+def _compared(paths: tuple[Path, Path], runs: "Runs") -> "Compared":
+    """Compare two graphs: by links and marks where one of them allows hidden causes, else by their edges."""
+    from drbo.graph import metrics
+    from drbo.graph.dag import check_dag, check_pdag
+    from drbo.result.compare import ArrowComparison
+    from drbo.result.files.export import read_graph
+
+    if any(run is not None and run.graph.kind == "pag" for run in runs):
+        return _marks_compared(paths, runs)
+    typed = (str(paths[0]), str(paths[1]))
+    found, other = _read_learned(paths[0], runs[0]), read_graph(paths[1])
+    if runs[0] is not None and runs[1] is not None:
         if set(found[1]) != set(other[1]):
             raise DataError(
                 f"the tables of {typed[0]} and {typed[1]} have different columns",
                 hint=f"compare results of the same columns; these have {_few(found[1])} and {_few(other[1])}",
             )
-        found = _as_in(found, other, second)
+        found = _as_in(found, other, runs[1])
     (estimate, true), names = _aligned(found, other, typed)
     check_dag(check_pdag(estimate, names) & ~estimate.T, names)  # a cycle is named by its variables
-    comparison = metrics.compare(estimate, check_dag(true, names))
-    text = comparison_as_json(comparison, names) if as_json else comparison_text(comparison, names, typed)
-    show(text, machine=as_json)
-    _write_report(report, typed, (first, second))
+    return ArrowComparison(names, metrics.compare(estimate, check_dag(true, names)))
 
 
 def _check_report(report: Path, typed: tuple[str, str], runs: "Runs") -> None:
@@ -106,7 +97,7 @@ def _check_report(report: Path, typed: tuple[str, str], runs: "Runs") -> None:
             )
     if report.is_dir():
         raise SettingsError(f"--report writes a file, but '{report}' is a folder", hint="for example compare.html")
-    if type(runs[0]) is not type(runs[1]):
+    if len({run.graph.kind == "pag" for run in runs if run is not None}) > 1:
         raise SettingsError(
             "--report compares runs of one kind, but only one of these allows hidden causes",
             hint="fit both with --hidden, or both without it",
@@ -125,29 +116,25 @@ def _write_report(report: Path | None, typed: tuple[str, str], runs: "Runs") -> 
     say(f"wrote {report}")
 
 
-def _marks_compared(paths: tuple[Path, Path], results: "Runs") -> "PagComparison | None":
-    """Return the comparison of links and marks where one of two graphs allows hidden causes; None: none does."""
+def _marks_compared(paths: tuple[Path, Path], results: "Runs") -> "MarkComparison":
+    """Compare the links and marks of two graphs; a DAG stands for its PAG over the columns of the other."""
+    from drbo.result.compare import compare_marks, pag_over
     from drbo.result.files.export import read_graph
-    from drbo.result.hidden import HiddenResult
-    from drbo.result.pag_compare import compare_pags, pag_of_dag
 
-    if not any(isinstance(result, HiddenResult) for result in results):
-        return None
     columns = read_graph(paths[0])[1] if results[0] is None else results[0].names
-    marks = []
+    graphs = []
     for path, result in zip(paths, results, strict=True):
-        if isinstance(result, HiddenResult):
+        if result is not None and result.graph.kind == "pag":
             if set(result.names) != set(columns):
                 raise DataError(
                     f"the tables of {paths[0]} and {paths[1]} have different columns",
                     hint=f"compare results of the same columns; these have {_few(columns)} and {_few(result.names)}",
                 )
-            place = [result.names.index(name) for name in columns]
-            marks.append(result.pag[place][:, place])
+            graphs.append(result.graph.reordered(columns))
         else:
             dag, names = read_graph(path)
-            marks.append(pag_of_dag(dag, names, columns))
-    return compare_pags(marks[0], marks[1], columns)
+            graphs.append(pag_over(dag, names, columns))
+    return compare_marks(graphs[0].marks, graphs[1].marks, columns)
 
 
 def _as_in(found: "Graph", other: "Graph", result: "Result") -> "Graph":
@@ -216,52 +203,3 @@ def _spread(graph: "Graph", names: tuple[str, ...]) -> "npt.NDArray[np.bool_]":
 def _few(names: Sequence[str]) -> str:
     more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
     return ", ".join(f"'{name}'" for name in names[:SHOWN_NAMES]) + more
-
-
-def comparison_as_json(comparison: "Comparison", names: Sequence[str]) -> str:
-    """Return every figure and every edge list as one JSON object."""
-    lists: dict[str, Any] = {kind: [[names[i], names[j]] for i, j in getattr(comparison, kind)] for kind in KINDS}
-    return json.dumps(comparison.numbers() | lists, indent=2, allow_nan=False)
-
-
-def comparison_text(comparison: "Comparison", names: Sequence[str], typed: tuple[str, str]) -> str:
-    """Return a comparison of two graphs, as they were typed, as text: the edges by kind, then the figures."""
-    blocks = [f"{comparison.n_learned} edges in {typed[0]}, {comparison.n_true} edges in {typed[1]}", ""]
-    for kind, meaning in KINDS.items():
-        edges = getattr(comparison, kind)
-        if edges or kind != "undirected":
-            blocks.append(f"  {kind:<11} {len(edges):>4}   {meaning.format(*typed)}")
-            blocks += _edge_lines(edges, names, "--" if kind == "undirected" else "->")
-    return "\n".join([*blocks, "", *_figures(comparison)])
-
-
-def _edge_lines(edges: Sequence[tuple[int, int]], names: Sequence[str], arrow: str) -> list[str]:
-    shown = [plain(name).replace(" ", "\u00a0") for name in names]  # a name is not broken over lines
-    words = [f"{shown[i]}\u00a0{arrow}\u00a0{shown[j]}" for i, j in edges[:SHOWN_EDGES]]
-    if len(edges) > SHOWN_EDGES:
-        words.append(f"and\u00a0{len(edges) - SHOWN_EDGES}\u00a0more")
-    indent = " " * 21
-    lines = textwrap.wrap(
-        ", ".join(words),
-        WIDTH,
-        initial_indent=indent,
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return [line.replace("\u00a0", " ") for line in lines]
-
-
-def _figures(comparison: "Comparison") -> list[str]:
-    c, bounds = comparison, comparison.sid_bounds
-    sid = f"{c.sid}" if c.sid is not None else f"{bounds[0]} to {bounds[1]}" if bounds else "unknown"
-    return [
-        f"  SHD      {c.shd:<10}  edges to add, remove or reverse; an undetermined direction counts 1",
-        f"  SHD-C    {c.shd_c:<10}  the same between the equivalence classes (CPDAGs)",
-        f"  SID      {sid:<10}  pairs of nodes whose causal effect would be wrong",
-        "",
-        "               precision   recall       F1      FDR",
-        f"  edges            {c.precision:5.3f}    {c.recall:5.3f}    {c.f1:5.3f}    {c.fdr:5.3f}",
-        f"  adjacencies      {c.adjacency_precision:5.3f}    {c.adjacency_recall:5.3f}",
-        f"  arrowheads       {c.arrowhead_precision:5.3f}    {c.arrowhead_recall:5.3f}",
-    ]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from drbo.cli.commands.compare import answer, comparison_text
+from drbo.cli.commands.compare import answer
 from drbo.cli.commands.fit import exit_if_interrupted, finish, search
 from drbo.cli.interrupts import limited_run
 from drbo.cli.messages import say, show
@@ -44,6 +44,7 @@ def demo(output: Path) -> None:
 
     from drbo.data.files.datasets import load
     from drbo.graph.metrics import compare
+    from drbo.result.compare import ArrowComparison
 
     sachs = load("sachs")
     frame = pd.DataFrame(sachs.X, columns=list(sachs.names))
@@ -53,7 +54,7 @@ def demo(output: Path) -> None:
     finish(result, output, quiet=True)
     comparison = compare(answer(result), sachs.dag)
     what = "The equivalence class" if result.score_equivalent else "The graph"
-    text = comparison_text(comparison, sachs.names, ("the graph", "the known network"))
+    text = ArrowComparison(sachs.names, comparison).text(("the graph", "the known network"))
     show(f"\n{what} compared with the known network: {text}")
     show(f"\nIn words: {_words(comparison)} {_supported(result, sachs.dag)}")
     say("")

@@ -32,13 +32,13 @@ def export(run: Path, path: Path, as_class: bool) -> None:
       drbo export run graph.dot
       drbo export run graph.dagitty --class
     """
-    from drbo.result.files import handover, pag_files
+    from drbo.result.files import handover
     from drbo.result.result import Result
 
-    endings = dict.fromkeys((*handover.ENDINGS, *pag_files.ENDINGS))
-    if path.suffix.lower() not in endings:
+    if path.suffix.lower() not in handover.ENDINGS:
         raise SettingsError(
-            f"a graph can be exported to {', '.join(endings)}, got '{path}'", hint="choose one of these file extensions"
+            f"a graph can be exported to {', '.join(handover.ENDINGS)}, got '{path}'",
+            hint="choose one of these file extensions",
         )
     result = Result.load(run)
     with writing(path):

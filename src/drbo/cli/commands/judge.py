@@ -17,7 +17,6 @@ from drbo.progress import under_way
 if TYPE_CHECKING:
     import pandas as pd
 
-    from drbo.result.hidden import HiddenResult
     from drbo.result.judgement import Judgement
     from drbo.result.result import Result
 
@@ -88,7 +87,6 @@ def judge(
 def _judged(data: Path, graph: Path, as_is: bool, options: dict[str, Any]) -> "Judgement":
     """Read the table and the graph, and judge."""
     from drbo.data.reading.frames import as_frame
-    from drbo.result.hidden import HiddenResult
     from drbo.result.judge import judge as judged
     from drbo.result.result import Result
     from drbo.scores.named import score_of_file
@@ -102,7 +100,7 @@ def _judged(data: Path, graph: Path, as_is: bool, options: dict[str, Any]) -> "J
     else:
         if result.has_seen(rows):
             result, frame = _unseen(result, frame, _own_score(result, options), as_is=as_is, seed=options["seed"])
-        if isinstance(result, HiddenResult):
+        if result.graph.kind == "pag":
             return _judged_with_hidden(result, frame, options, groups)
         dag, names = result.dag, result.names
         if options["score"] != "auto" or options["penalty"] is not None:
@@ -120,19 +118,16 @@ def _judged(data: Path, graph: Path, as_is: bool, options: dict[str, Any]) -> "J
 
 
 def _judged_with_hidden(
-    result: "HiddenResult", frame: "pd.DataFrame", options: dict[str, Any], groups: str | None
+    result: "Result", frame: "pd.DataFrame", options: dict[str, Any], groups: str | None
 ) -> "Judgement":
     """Judge a graph that allows hidden causes, with its own score."""
-    from drbo.result.pag_judge import judge_mag
-
     if options["score"] not in ("auto", result.score_name):
         raise SettingsError(f"--score {options['score']} cannot judge a graph with hidden causes", hint="omit --score")
     penalty = {} if options["penalty"] is None else {"penalty": options["penalty"]}
-    return judge_mag(
-        result.mag, frame, names=result.names, score_options=result.scoring.plain_options | penalty,
-        test=options["test"], n_random=options["n_random"], n_permutations=options["n_permutations"],
-        seed=options["seed"], groups=groups,
-    )  # fmt: skip
+    given = {name: options[name] for name in ("test", "n_random", "n_permutations", "seed")}
+    return result.reading.judge(
+        frame, given | {"score_options": result.scoring.plain_options | penalty, "groups": groups}
+    )
 
 
 def _complete(frame: "pd.DataFrame", options: dict[str, Any]) -> "pd.DataFrame":

@@ -39,8 +39,8 @@ MAX_NODES = 2**14  # their square in booleans is what files.MAX_ARRAY_BYTES take
 GRAPH_ARRAYS = ("dag", "adjacency", "A", "arr_0")
 READABLE = "a result folder, .csv, .tsv, .txt, .json, .npz or .npy"
 
-#: What is said about each edge, in the order of the rows and columns of the graph.
-Marks = Sequence[Mapping[str, str]]
+#: What is said about each edge, by its two nodes, row by row.
+Notes = Mapping[tuple[int, int], Mapping[str, Any]]
 
 
 def printable(name: str) -> str:
@@ -59,9 +59,9 @@ def to_networkx(
     names: Sequence[str] | None = None,
     weights: npt.ArrayLike | None = None,
     standardised_weights: npt.ArrayLike | None = None,
-    marks: Marks | None = None,
+    notes: Notes | None = None,
 ) -> "nx.DiGraph[str]":
-    """Return a DiGraph with all names as nodes, and the marks and weights of the edges as their attributes.
+    """Return a DiGraph with all names as nodes, and the notes and weights of the edges as their attributes.
 
     Examples
     --------
@@ -76,9 +76,9 @@ def to_networkx(
     values = {key: np.asarray(array, dtype=np.float64) for key, array in given.items() if array is not None}
     graph: nx.DiGraph[str] = nx.DiGraph()
     graph.add_nodes_from(labels)
-    edges = np.argwhere(matrix).tolist()
-    for (i, j), mark in zip(edges, marks or [{}] * len(edges), strict=True):
-        graph.add_edge(labels[i], labels[j], **mark, **{key: float(array[i, j]) for key, array in values.items()})
+    for i, j in np.argwhere(matrix).tolist():
+        note = {} if notes is None else notes[i, j]
+        graph.add_edge(labels[i], labels[j], **note, **{key: float(array[i, j]) for key, array in values.items()})
     return graph
 
 
@@ -122,11 +122,11 @@ def adjacency_frame(dag: npt.ArrayLike, names: Sequence[str] | None = None) -> "
 
 
 def write_graph(
-    path: str | Path, dag: npt.ArrayLike, names: Sequence[str] | None = None, marks: Marks | None = None
+    path: str | Path, dag: npt.ArrayLike, names: Sequence[str] | None = None, notes: Notes | None = None
 ) -> None:
     """Write a graph as .csv (edge list: nodes without edges are left out), .json or .npz, by the ending of the name.
 
-    An undirected edge of a CPDAG is written once in each direction. Marks of the edges become further columns of the
+    An undirected edge of a CPDAG is written once in each direction. Notes on the edges become further columns of the
     list, and lists or arrays of their own in the other formats.
 
     Examples
@@ -142,14 +142,15 @@ def write_graph(
     labels = check_names(names, len(matrix))
     edges = [(labels[i], labels[j]) for i, j in np.argwhere(matrix).tolist()]
     kind = path.suffix.lower()
-    marked = {key: [mark[key] for mark in marks] for key in marks[0]} if marks else {}
+    rows = list(notes.values()) if notes else []
+    noted = {key: [row[key] for row in rows] for key in rows[0]} if rows else {}
     if kind == ".csv":
-        rows = [(*edge, *words) for edge, *words in zip(edges, *marked.values(), strict=True)]
-        content = csv_bytes([("source", "target", *marked), *rows])
+        lines = [(*edge, *words) for edge, *words in zip(edges, *noted.values(), strict=True)]
+        content = csv_bytes([("source", "target", *noted), *lines])
     elif kind == ".json":
-        content = json.dumps({"nodes": labels, "edges": edges, **marked}, indent=1).encode()
+        content = json.dumps({"nodes": labels, "edges": edges, **noted}, indent=1).encode()
     elif kind == ".npz":
-        arrays = {key: np.array(words, dtype=np.str_) for key, words in marked.items()}
+        arrays = {key: np.array(words, dtype=np.str_) for key, words in noted.items()}
         content = npz_bytes({"dag": matrix, "names": np.array(labels, dtype=np.str_), **arrays})
     else:
         raise ResultError(

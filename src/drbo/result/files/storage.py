@@ -2,7 +2,8 @@
 
 Files are untrusted. Sizes and the checksum are verified before an array is read, every value is checked against the
 annotation of its field, and nothing is unpickled. Fields that have a default may be missing, because a version that did
-not know them wrote the file. Files of version 0.1 (format 1) are read as well: :mod:`drbo.result.files.format_1`.
+not know them wrote the file. What the result said about its graph is saved with it, so that a file says the same for
+ever, and opens without the score that found the graph.
 """
 
 import hashlib
@@ -28,16 +29,14 @@ from drbo.data.files.files import (
     stored_archive,
     write_file,
 )
-from drbo.deadline import Stop
 from drbo.errors import KnowledgeError, ResultError
 from drbo.knowledge import Knowledge
-from drbo.result.files import format_1
 from drbo.result.files.export import MAX_NODES, csv_bytes
-from drbo.result.hidden import HiddenResult
 from drbo.result.records import hints_of, required, stored
 from drbo.result.result import Result
+from drbo.result.words.answer import told_by
 
-FORMAT, FORMAT_VERSION = "drbo-result", 2
+FORMAT, FORMAT_VERSION = "drbo-result", 3
 MAX_TRACE = 10**7
 CHANGED = "the file was changed or is incomplete"
 
@@ -63,13 +62,13 @@ def _array_fields(kind: type, where: str = "") -> Iterator[tuple[str, Stored]]:
             yield from _array_fields(inner, f"{where}{name}.")
 
 
-ARRAYS = dict(_array_fields(HiddenResult))  # those of a Result, and more
+ARRAYS = dict(_array_fields(Result))
 
 
 def save(result: Result, folder: Path) -> Path:
     """Write result.json, result.npz and edges.csv to a folder, and return the folder."""
     arrays: dict[str, Any] = {}
-    content = _encoded(result, "", arrays)
+    content = _encoded(result, "", arrays) | {"told": _encoded(told_by(result), "told", arrays)}
     packed = npz_bytes({name: item[result.dag] if ARRAYS[name].at_edges else item for name, item in arrays.items()})
     digest, length = hashlib.sha256(packed).hexdigest(), len(result.search.trace.n_evals)
     about = _About(FORMAT, FORMAT_VERSION, tuple(arrays), length, digest)
@@ -102,27 +101,30 @@ def load(folder: str | Path) -> Result:
         content = read_json(read_bytes(path, MAX_TEXT_BYTES))
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise ResultError(f"{path} is not a saved result", hint="give a folder that 'drbo fit -o' wrote")
-        version = content.get("version")
-        if type(version) is not int or not 1 <= version <= FORMAT_VERSION:
-            raise ResultError(
-                f"{path} has format version {version!r:.80}, but this version of drbo reads only 1 to {FORMAT_VERSION}",
-                hint="use the version of drbo that wrote this file",
-            )
-        content, members = format_1.translated(content, path) if version == 1 else (content, {})
-        _complete(content)
+        _check_version(content.get("version"), path)
         about = {part.name: content.pop(part.name) for part in fields(_About) if part.name in content}
         about = _Reader(path, {}).record(_About, about)
         sizes = _sizes(content.get("names"), about, path)
     with refusing(arrays_path):
-        arrays = _read_arrays(arrays_path, about, sizes, members)
-        if version == 1:
-            format_1.turn_local(arrays, content["scoring"])
+        arrays = _read_arrays(arrays_path, about, sizes)
     with refusing(path):
         reader = _Reader(path, arrays)
-        result: Result = reader.record(HiddenResult if "hidden" in content else Result, content)
+        result: Result = reader.record(Result, content)
         if reader.arrays:
             raise ResultError(f"{path} lists arrays of a missing record: {', '.join(reader.arrays)}")
         return result
+
+
+def _check_version(version: Any, path: Path) -> None:
+    """Refuse files of other formats."""
+    if type(version) is int and version == FORMAT_VERSION:
+        return
+    hint = "use the version of drbo that wrote this file"
+    if type(version) is int and 0 < version < FORMAT_VERSION:
+        hint = f"an earlier version of drbo wrote it: fit again, or {hint}"
+    raise ResultError(
+        f"{path} has format version {version!r:.80}, but this version of drbo reads only {FORMAT_VERSION}", hint=hint
+    )
 
 
 def _encoded(value: Any, where: str, arrays: dict[str, Any]) -> Any:
@@ -146,24 +148,6 @@ def _encoded(value: Any, where: str, arrays: dict[str, Any]) -> Any:
     return value
 
 
-def _complete(content: dict[str, Any]) -> None:
-    """Add fields that earlier versions told in words alone."""
-    search, scoring = content.get("search"), content.get("scoring")
-    if isinstance(search, dict) and "stop" not in search:
-        found, _, rest = str(search.get("stopped")).rpartition("; ")
-        search["stop"] = _stop_of(rest)
-        if found and rest.endswith(" afterwards"):
-            search |= {"stop": Stop.UNKNOWN.value, "afterwards": _stop_of(rest)}
-    if isinstance(scoring, dict) and "array_options" not in scoring and isinstance(scoring.get("options"), dict):
-        options = scoring["options"].items()
-        scoring["array_options"] = [name for name, value in options if str(value).startswith("array (")]
-
-
-def _stop_of(words: str) -> str:
-    found = {"time limit": Stop.TIME_LIMIT, "interrupted": Stop.INTERRUPTED}
-    return next((stop.value for start, stop in found.items() if words.startswith(start)), Stop.UNKNOWN.value)
-
-
 def _sizes(names: Any, about: _About, path: Path) -> dict[str, int]:
     """Return the sizes that all arrays of a result have, checked before one is read."""
     unknown = [name for name in about.arrays if name not in ARRAYS]
@@ -176,8 +160,8 @@ def _sizes(names: Any, about: _About, path: Path) -> dict[str, int]:
     return {"d": len(names), "t": about.trace_length}
 
 
-def _read_arrays(path: Path, about: _About, sizes: dict[str, int], members: dict[str, str]) -> dict[str, Any]:
-    """Return the arrays of result.npz by the paths of their fields, whatever they are called there."""
+def _read_arrays(path: Path, about: _About, sizes: dict[str, int]) -> dict[str, Any]:
+    """Return the arrays of result.npz by the paths of their fields."""
     expected = {name: ARRAYS[name] for name in about.arrays}
     room = sum(math.prod(spec.shape(sizes)) * np.dtype(spec.dtype).itemsize + 1024 for spec in expected.values())
     raw = read_bytes(path, limit=room)
@@ -185,16 +169,13 @@ def _read_arrays(path: Path, about: _About, sizes: dict[str, int], members: dict
         raise ResultError(f"{path} does not match the checksum in result.json", hint="one of these files was changed")
     arrays: dict[str, Any] = {}
     with stored_archive(io.BytesIO(raw), f"{path}") as archive:
-        listed = {name: members.get(name, name) for name in expected}
-        if sorted(archive.namelist()) != sorted(f"{member}.npy" for member in listed.values()):
-            wanted = ", ".join(listed.values())
+        if sorted(archive.namelist()) != sorted(f"{name}.npy" for name in expected):
+            wanted = ", ".join(expected)
             raise ResultError(f"{path} must contain {wanted}, got {', '.join(archive.namelist())[:200]}")
         for name, spec in sorted(expected.items(), key=lambda item: item[1].at_edges):  # the graph before its edges
-            packed = spec.at_edges and about.version > 1
-            shape = (int(arrays["dag"].sum()),) if packed else spec.shape(sizes)
-            what = f"{path} {listed[name]}"
-            values = read_member(archive, listed[name], what, shape=shape, dtype=spec.dtype)
-            arrays[name] = _at_edges(arrays["dag"], values) if packed else values
+            shape = (int(arrays["dag"].sum()),) if spec.at_edges else spec.shape(sizes)
+            values = read_member(archive, name, f"{path} {name}", shape=shape, dtype=spec.dtype)
+            arrays[name] = _at_edges(arrays["dag"], values) if spec.at_edges else values
     return arrays
 
 

@@ -16,7 +16,6 @@ from drbo.graph.dag import check_dag, check_pdag, topological_order
 from drbo.graph.layout import layered_routes
 from drbo.graph.metrics import compare
 from drbo.result.files.export import printable
-from drbo.result.hidden import HiddenResult, hidden_notes
 from drbo.result.pictures.canvas import (
     BOX_EDGE,
     INK,
@@ -34,6 +33,7 @@ from drbo.result.pictures.canvas import (
 )
 from drbo.result.pictures.routes import LAYER, box_widths, curve, label, with_ports
 from drbo.result.result import Result
+from drbo.result.words.mark_words import mark_notes
 
 # Blue and vermilion of Okabe & Ito (2008) stay apart under the common kinds of colour blindness.
 POSITIVE, NEGATIVE, PLAIN = "#0072B2", "#D55E00", "#52606D"
@@ -85,11 +85,11 @@ def draw(
     """
     masks = {"undirected": undirected, "assumed": assumed, "weak": weak}
     dag, labels, values, kinds = _parts(graph, names, weights, masks)
-    ends = graph.ends if isinstance(graph, HiddenResult) else {}
+    ends = graph.reading.ends() if isinstance(graph, Result) and graph.graph.kind == "pag" else {}
     widths = box_widths(labels)
     layout = layered_routes(dag, widths / LAYER)
     centres = layout.positions * LAYER
-    notes = hidden_strokes(ends) if ends else _notes(dag, values, kinds)
+    notes = _mark_strokes(ends) if ends else _notes(dag, values, kinds)
     frame = sheet_frame(centres, widths, layout, notes)
     axes, scale = sheet(frame, path, ax)
     sizes = np.full(len(layout.edges), DEFAULT_STRENGTH) if values is None else np.abs(values[tuple(layout.edges.T)])
@@ -211,7 +211,7 @@ def _parts(
         names = graph.names if names is None else names
         weights = graph.standardised_weights if weights is None else weights
         masks = {kind: getattr(graph, kind) if mask is None else mask for kind, mask in masks.items()}
-        graph = graph.drawn if isinstance(graph, HiddenResult) else graph.dag
+        graph = graph.drawn
     dag = check_dag(graph, names)
     d = len(dag)
     if d == 0:
@@ -234,14 +234,14 @@ def _head(kinds: dict[str, Bools], source: int, target: int) -> Head:
     return "hollow" if kinds["assumed"][source, target] else "solid"
 
 
-def hidden_strokes(ends: Mapping[tuple[int, int], tuple[Head, Head]]) -> Notes:
+def _mark_strokes(ends: Mapping[tuple[int, int], tuple[Head, Head]]) -> Notes:
     """Return the legend of a graph with hidden causes."""
     strokes = {
         "two-headed": Stroke(PLAIN, start="solid"),
         "circle": Stroke(PLAIN, head="circle"),
         "hollow": Stroke(PLAIN, head="hollow"),
     }
-    return [(strokes[text.split(" ")[0].rstrip(":")], text) for text in hidden_notes(ends)]
+    return [(strokes[text.split(" ")[0].rstrip(":")], text) for text in mark_notes(ends)]
 
 
 def _notes(dag: Bools, weights: Floats | None, kinds: dict[str, Bools]) -> Notes:

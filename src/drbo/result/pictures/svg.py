@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from drbo.data.files.files import write_file
 from drbo.errors import ResultError
-from drbo.result.hidden import HiddenResult, hidden_notes
 from drbo.result.pictures.routes import text_width
 from drbo.result.report.drawing import Drawing
 from drbo.result.result import Result
@@ -36,7 +35,7 @@ NOTE_FONT, NOTE_ROW, MARGIN = 8.5, 16.0, 14.0
 
 def graph_svg(result: Result) -> str:
     """Return the picture of a graph, with a legend, as the text of an SVG file."""
-    drawing, notes = Drawing.of(result), _notes(result)
+    drawing, notes = Drawing.of(result), result.reading.legend()
     width = max([drawing.box[2], *(text_width(text, NOTE_FONT) + 2 * MARGIN for _, text in notes)])
     height = drawing.box[3]
     words = [
@@ -76,18 +75,3 @@ def plots() -> ModuleType:
             "this picture needs matplotlib, which is not installed",
             hint="install it with: pip install 'drbo[plot]'; plot(\"graph.svg\") does without it",
         ) from error
-
-
-def _notes(result: Result) -> list[tuple[str, str]]:
-    """Return the legend: the class of each line, and its words."""
-    if isinstance(result, HiddenResult):
-        return [("note", text) for text in hidden_notes(result.ends)]
-    weights, notes = result.standardised_weights, []
-    if weights is not None and result.dag.any():
-        notes += [("positive", "blue: positive effect")] if (weights[result.dag] > 0).any() else []
-        notes += [("negative", "orange: negative effect")] if (weights[result.dag] < 0).any() else []
-        notes += [("note", "line width: absolute standardised weight")]
-    notes += [("note", "hollow arrowhead: the direction is assumed")] if result.assumed.any() else []
-    notes += [("note", "no arrowhead: the data do not determine the direction")] if result.undirected.any() else []
-    notes += [("note", "dashed line: a weak edge")] if result.weak.any() else []
-    return notes

@@ -11,7 +11,6 @@ from drbo.errors import DataError
 from drbo.result.files.export import printable
 from drbo.result.report.content import Content
 from drbo.result.report.edge_columns import COLUMNS
-from drbo.result.report.hidden_content import content_of
 from drbo.result.report.links import DIFFERENCES, Link, links_of, shared_measures
 from drbo.result.report.page import rendered, setting_rows
 from drbo.result.report.plain_words import PlainWords, listed
@@ -58,7 +57,7 @@ class Comparison:
             )
         self.results = results
         self.names = (printable(names[0]), printable(names[1]))
-        self.sides: tuple[Content, Content] = (content_of(first), content_of(second))
+        self.sides: tuple[Content, Content] = (Content(first), Content(second))
         where = {name: k for k, name in enumerate(second.names)}
         self.places = (list(range(len(first.names))), [where[name] for name in first.names])
         self.measures = shared_measures(results)
@@ -180,7 +179,7 @@ class Comparison:
             ("score before pruning", lambda result: f"{result.score:,.4f}"),
             ("score after pruning", lambda result: f"{result.pruned_score:,.4f}"),
             ("directions", lambda result: counted(result.directions)),
-            ("proof", lambda result: content_of(result).proof or "none"),
+            ("proof", lambda result: Content(result).proof or "none"),
             ("local scores", lambda result: f"{result.n_local:,}"),
             ("search", lambda result: f"{result.seconds:,.1f} s"),
             ("stopped", lambda result: result.stopped or "not recorded"),

@@ -1,7 +1,4 @@
-"""What the report says about a result, as words and figures; how they look is a matter of the page.
-
-The module is long because every section of the report is a method of one class.
-"""
+"""What the report says about a result, as words and figures; how they look is a matter of the page."""
 
 import shlex
 from collections import Counter
@@ -10,51 +7,23 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from drbo.claims.directions import EdgeDirection
-from drbo.claims.questions import questions
 from drbo.data.checks.facts import ColumnFacts
 from drbo.graph.dag import dag_to_cpdag
 from drbo.result.files.export import printable
 from drbo.result.report.edge_columns import COLUMNS, FILTERS, Column
-from drbo.result.report.plain_words import PlainWords, plain_words
+from drbo.result.report.plain_words import PlainWords
+from drbo.result.report.wording import wording_of
 from drbo.result.result import Result
-from drbo.result.words.summary import (
-    CUT_SHORT,
-    before_pruning,
-    counted,
-    hidden_words,
-    runner_up,
-    than_before_pruning,
-)
+from drbo.result.words.summary import CUT_SHORT, before_pruning, runner_up, than_before_pruning
 
 FIT = "drbo fit "  # how a call begins that is a command
 SHOWN_RIVALS = 5  # equivalence classes beside the best
 SHOWN_CHANGES = 6  # edges of each kind that a rival is described by
-LINEAR = "Effects are linear and additive; the noise is Gaussian."
-MODEL = {
-    "bic-nv": (LINEAR,),
-    "bge": (LINEAR,),
-    "bic-ng": (
-        "Effects are linear and additive; the noise may have any shape. Arrows rest on the shape of the noise.",
-    ),
-    "bic-ev": (
-        LINEAR,
-        "All noise variances are equal, so arrows depend on the units of the columns and change if one is rescaled.",
-    ),
-    "gp": ("Effects are smooth functions with additive noise. Arrows rest on this model, not on independence alone.",),
-    "gp-nv": ("Effects are smooth functions, and the noise has variance 1 in the units of the data.",),
-    "gp-ev": ("Effects are smooth functions, and all noise variances are equal, so arrows depend on the units.",),
-    "splines": ("Effects are sums of smooth functions with additive noise. Arrows rest on this model.",),
-    "splines-ranks": (
-        "After every column is replaced by normal scores of its ranks, effects are sums of smooth functions with "
-        "additive noise. Arrows rest on this model.",
-    ),
-    "logistic": ("Variables are binary; effects are additive on the logit scale.",),
-}
 CITATION = """\
 @inproceedings{duong2025causal,
   title     = {Causal Discovery via Bayesian Optimization},
@@ -82,19 +51,10 @@ class Content:
     """The words of a report."""
 
     citation = CITATION
-    marks = ""  # what the ends of edges mean, beside arrowheads
-    kind_words: ClassVar[dict[str, str]] = {
-        "supported": "Solid arrow: the direction is supported, by the data or by what you said.",
-        "assumed": "Hollow arrow: the direction is assumed. The program had to choose one; treat it as a guess.",
-        "open": "Line: the direction is open. The data cannot tell which way it goes.",
-    }
-    ends = ("cause", "effect")  # of an edge, as the heads of the table
-
-    #: What a screen reader says between both names.
-    spoken: ClassVar = {"supported": "causes", "assumed": "assumed to cause", "open": "linked, direction open"}
 
     def __init__(self, result: Result) -> None:
         self.result = result
+        self.wording = wording_of(result)
         table = result.edges()
         self.n_edges = len(table)
         self.kinds = Counter(one.direction for one in result.directions)
@@ -105,8 +65,8 @@ class Content:
         self.columns = [COLUMNS.get(name, Column(name.replace("_", " "), "")) for name in shown]
         self.filter = self._filter(table)
         self.edges = [
-            self._edge(record, one, shown)
-            for record, one in zip(table.to_dict("records"), result.directions, strict=True)
+            self._edge(record, one, sign, shown)
+            for record, one, sign in zip(table.to_dict("records"), result.directions, self.wording.signs, strict=True)
         ]
 
     @property
@@ -121,20 +81,14 @@ class Content:
     @cached_property
     def words(self) -> PlainWords:
         """The result in plain words."""
-        return plain_words(self.result)
+        return self.wording.words
 
     @property
     def headline(self) -> str:
         """The result in one sentence."""
         edges = f"{self.n_edges} edge{'s' * (self.n_edges != 1)}"
-        left = f"; directions: {counted(self.result.directions)}" if self.n_edges else ""
-        return f"{edges} among {len(self.result.names)} variables, learned from {self.result.table.n_rows:,} rows{left}"
-
-    @property
-    def legend(self) -> str:
-        """What the lines of a picture mean, in a few words."""
-        hollow = " Hollow arrow: direction assumed." if self.kinds["assumed"] else ""
-        return hollow + (" Line: direction open." if self.kinds["open"] else "")
+        rows = f"{self.result.table.n_rows:,} rows"
+        return f"{edges} among {len(self.result.names)} variables, learned from {rows}{self.wording.counts}"
 
     @property
     def figures(self) -> list[tuple[str, str]]:
@@ -151,51 +105,9 @@ class Content:
         ]
 
     @property
-    def assumptions(self) -> list[str]:
-        """What must hold for an arrow to mean a cause."""
-        name = self.result.score_name
-        hidden = hidden_words(self.result)
-        words = [
-            "Every common cause of two variables is a column of the table. A hidden common cause can add an edge "
-            "between its effects or reverse an arrow. If there may be one, fit again with hidden=True (--hidden), "
-            "which allows hidden causes (docs/hidden.md).",
-            *([f"{hidden[0].upper()}{hidden[1:]}."] if hidden else []),
-            self._independence,
-            *MODEL.get(name, ()),
-        ]
-        if self.result.score_equivalent:
-            words.append(
-                "The score identifies an equivalence class. An edge without an arrowhead fits the data equally well "
-                "in both directions; only experiments or background knowledge can decide."
-            )
-        elif name not in MODEL:
-            words.append(f"The directions of arrows rest on the assumptions of the score {name}.")
-        if self.result.posterior is not None:
-            words.append(f"Probabilities of links rest on the score and on a prior: {self.result.claims.prior}.")
-        if self.kinds["assumed"]:
-            rest = "the margins of the score" if self.result.score_equivalent else self.result.scoring.assumption
-            words.append(
-                f"Hollow arrows are assumed: their directions rest on {rest}, which the data do not confirm. For most "
-                "tables that is as much as can be known without experiments or background knowledge."
-            )
-        return words
-
-    @property
-    def _independence(self) -> str:
-        """What is assumed about the rows."""
-        selection = "selection into the table does not depend on the variables."
-        if not (n := self.result.table.n_groups):
-            return f"Rows are independent of each other, and {selection}"
-        by = f" of '{self.result.table.groups}'" if self.result.table.groups else ""
-        return (
-            f"Rows belong to {n} groups{by}. Group means were removed, so arrows describe changes within groups. Rows "
-            f"of a group are independent of each other apart from that, and {selection}"
-        )
-
-    @property
     def questions(self) -> tuple[str, ...]:
         """What to ask somebody who knows the field."""
-        return questions(self.result.directions)
+        return self.result.reading.questions()
 
     @property
     def runner_up(self) -> str:
@@ -236,10 +148,10 @@ class Content:
         top = self.result.top
         if len(top) < 2:
             return []
-        best = self._marks(top[0].edges)
+        best = self._links(top[0].edges)
         rows = []
         for entry in top[1 : SHOWN_RIVALS + 1]:
-            marks = self._marks(entry.edges)
+            marks = self._links(entry.edges)
             parts = (
                 ("with", [marks[pair] for pair in marks if pair not in best]),
                 ("without", [best[pair] for pair in best if pair not in marks]),
@@ -288,7 +200,7 @@ class Content:
         rows += [(key.replace("_", " "), _words(value)) for key, value in rest.items()]
         return rows
 
-    def _marks(self, edges: Iterable[tuple[str, str]]) -> dict[frozenset[str], str]:
+    def _links(self, edges: Iterable[tuple[str, str]]) -> dict[frozenset[str], str]:
         """Return the links of a DAG in words, with the arrows of its class where that is the answer."""
         place = {name: k for k, name in enumerate(self.result.names)}
         graph = np.zeros((len(place), len(place)), dtype=bool)
@@ -309,14 +221,13 @@ class Content:
 
     def column_facts(self, node: int) -> list[list[str]]:
         """Return what is known about one variable: label and value."""
-        result, name = self.result, self.result.names[node]
-        undirected = self.result.undirected
-        causes = [result.names[i] for i in np.flatnonzero(result.dag[:, node] & ~undirected[:, node])]
-        effects = [result.names[j] for j in np.flatnonzero(result.dag[node] & ~undirected[node])]
-        linked = [result.names[j] for j in np.flatnonzero(undirected[node])]
-        facts = [["causes", ", ".join(causes) or "none"], ["effects", ", ".join(effects) or "none"]]
-        facts += [["direction undetermined", ", ".join(linked)]] if linked else []
-        column = self._data_column.get(name)
+        names = self.result.names
+        facts = [
+            [words, ", ".join(names[k] for k in np.flatnonzero(found[node])) or "none"]
+            for words, found in self.wording.linked.items()
+            if found[node].any() or words != "direction undetermined"
+        ]
+        column = self._data_column.get(names[node])
         if column is not None and column.is_numeric:
             facts.append(["mean", f"{column.mean:.4g}"])
             facts.append(["standard deviation", f"{column.sd:.4g}"])
@@ -325,7 +236,7 @@ class Content:
             facts.append(["levels", ", ".join(column.levels)])
         return facts
 
-    def _edge(self, record: dict[Any, Any], one: EdgeDirection, shown: list[str]) -> Edge:
+    def _edge(self, record: dict[Any, Any], one: EdgeDirection, sign: str, shown: list[str]) -> Edge:
         cells = [column.write(record[name]) for name, column in zip(shown, self.columns, strict=True)]
         shares = [
             min(1.0, abs(float(record[name]))) if column.bar and not np.isnan(record[name]) else None
@@ -338,12 +249,7 @@ class Content:
             for name, column, cell in zip(shown, self.columns, cells, strict=True)
             if cell and name != "direction"
         ]
-        return Edge(one.cause, one.effect, one.direction, self._sign(record, one), cells, shares, strength, facts)
-
-    def _sign(self, record: dict[Any, Any], one: EdgeDirection) -> str:
-        """Return what is written between both names of an edge."""
-        del record
-        return {"supported": "→", "assumed": "⇾", "open": "—"}[one.direction]
+        return Edge(one.cause, one.effect, one.direction, sign, cells, shares, strength, facts)
 
     def _filter(self, table: Any) -> dict[str, Any] | None:
         for column, words in FILTERS:

@@ -14,7 +14,6 @@ from drbo.arrays import Floats, Indices
 from drbo.deadline import current
 from drbo.graph.layout import layered_routes
 from drbo.knowledge import Knowledge
-from drbo.result.hidden import HiddenResult, Look
 from drbo.result.pictures.routes import BOX_HEIGHT, BOX_ROUND, LAYER, box_widths, knots, label, with_ports
 from drbo.result.result import Result
 
@@ -112,15 +111,15 @@ class Drawing:
         labels = [label(name) for name in result.names]
         widths = box_widths(labels)
         tiers = tiers_of(result.knowledge, result.names)
-        layout = layered_routes(result.drawn if isinstance(result, HiddenResult) else result.dag, widths / LAYER, tiers)
+        layout = layered_routes(result.drawn, widths / LAYER, tiers)
         centres = layout.positions * LAYER * (1, -1)
-        ends, weak, weights = ends_of(result), result.weak, result.standardised_weights
+        looks, weak, weights = result.reading.ends(), result.weak, result.standardised_weights
         lines, deadline = [], current()
         for (i, j), route in zip(layout.edges.tolist(), with_ports(layout, widths), strict=True):
             deadline.check()
             weight = 0.0 if weights is None else float(weights[i, j])
             sign = "plain" if weight == 0 else "positive" if weight > 0 else "negative"
-            start, head = ends[i, j]
+            start, head = looks[i, j]
             lines.append(Line(i, j, *knots(route), head, sign, line_width(result, i, j), bool(weak[i, j]), start))
         return cls(labels, result.names, centres, widths, lines, _bands(tiers, centres))
 
@@ -172,24 +171,6 @@ class Drawing:
             f'<g class="edge {kinds}"><title>{escape(words)}</title>'
             f'<path d="{line.path}" fill="none" stroke-width="{line.width:.3g}"/>{line.marks}</g>'
         )
-
-
-def ends_of(result: Result) -> dict[tuple[int, int], tuple[Look, Look]]:
-    """Return how both ends of each drawn edge look, that of the cause first.
-
-    Examples
-    --------
-    >>> from drbo.result.records import Scoring, SearchRecord
-    >>> dag = [[0, 1], [0, 0]]
-    >>> ends_of(Result(names=("a", "b"), dag=dag, pruned_score=0.0, search=SearchRecord(dag=dag, score=0.0),
-    ...     scoring=Scoring(name="bic-nv", equivalent=True)))
-    {(0, 1): ('none', 'none')}
-    """
-    if isinstance(result, HiddenResult):
-        return result.ends
-    looks: dict[str, Look] = {"supported": "solid", "assumed": "hollow", "open": "none"}
-    edges = np.argwhere(result.dag).tolist()
-    return {(i, j): ("none", looks[one.direction]) for (i, j), one in zip(edges, result.directions, strict=True)}
 
 
 def line_width(result: Result, i: int, j: int) -> float:

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from drbo.result.files.export import printable
-from drbo.result.report.drawing import ends_of
 from drbo.result.report.edge_columns import COLUMNS
 from drbo.result.result import Result
 
@@ -92,7 +91,7 @@ def _ends_by_pair(result: Result, place: list[int]) -> dict[frozenset[int], tupl
     """Return how both ends of each link look, that of the variable that comes first in the pictures first."""
     shown = {k: at for at, k in enumerate(place)}
     found: dict[frozenset[int], tuple[str, str]] = {}
-    for (i, j), ends in ends_of(result).items():
+    for (i, j), ends in result.reading.ends().items():
         a, b = shown[i], shown[j]
         found[frozenset((a, b))] = ends if a < b else ends[::-1]
     return found

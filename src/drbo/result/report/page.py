@@ -17,7 +17,6 @@ from drbo.result.report.content import Content
 from drbo.result.report.curve import convergence_svg
 from drbo.result.report.drawing import Drawing
 from drbo.result.report.experiments import matrix
-from drbo.result.report.hidden_content import content_of
 from drbo.result.result import Result
 from drbo.settings import public_settings
 
@@ -38,7 +37,7 @@ def write_report(result: Result, path: str | Path) -> Path:
 
 def report_html(result: Result) -> str:
     """Return the report as a text: complete, offline, and forbidden by its own policy to load or send anything."""
-    drawing, content = Drawing.of(result), content_of(result)
+    drawing, content = Drawing.of(result), Content(result)
     current().check(WRITING_SECONDS * (len(drawing.labels) + len(drawing.lines)))
     return rendered(
         "report.html.jinja",
@@ -74,7 +73,7 @@ def rendered(template: str, programs: tuple[str, ...], styles: tuple[str, ...] =
 
 def notebook_html(result: Result) -> str:
     """Return the graph and the first edges for a notebook: static, light, without a program."""
-    content = content_of(result)
+    content = Content(result)
     graph = Markup(Drawing.of(result).svg(content.headline))
     return _template("notebook.html.jinja").render(graph=graph, content=content, most=NOTEBOOK_EDGES)
 

@@ -40,6 +40,19 @@ def plain_words(result: Result) -> PlainWords:
     return PlainWords(_says(result, strongest), _doubt(result), _next(result, strongest))
 
 
+def words_of_marks(result: Result) -> PlainWords:
+    """Return the same for a graph with hidden causes."""
+    told = sorted(result.directions, key=lambda one: ("supported", "assumed", "open").index(one.direction))
+    says = [printable(one.sentence) for one in told[: 2 * NAMED]]
+    more = len(told) - len(says)
+    says += [f"The table below explains {more} more links."] if more > 0 else []
+    doubt = ["Relations may bend, and the marks rest on straight lines with Gaussian noise."]
+    if assumed := sum(one.direction == "assumed" for one in told):
+        doubt.append(f"{assumed} of {len(told)} links have marks that tests do not confirm: hollow arrowheads.")
+    step = "Measure what may be hidden, or state what cannot cause what (--tiers, --forbid), and fit again."
+    return PlainWords(tuple(says) or ("No variable is linked to another.",), tuple(doubt), (step,))
+
+
 def _strongest(result: Result) -> list[EdgeDirection]:
     """Return the edges, the strongest first: by standardised weight or by what the score loses without them."""
     size = result.standardised_weights

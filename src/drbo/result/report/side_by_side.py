@@ -8,7 +8,7 @@ from drbo.arrays import Bools
 from drbo.graph.dag import topological_order
 from drbo.graph.layout import layered_routes
 from drbo.result.pictures.routes import LAYER, box_widths, knots, label, with_ports
-from drbo.result.report.drawing import Drawing, Line, ends_of, line_width
+from drbo.result.report.drawing import Drawing, Line, line_width
 from drbo.result.result import Result
 
 Pair = tuple[int, int]
@@ -38,12 +38,12 @@ def side_by_side(
     ]
     pictures = []
     for result, place in zip(results, places, strict=True):
-        ends, weak, lines = ends_of(result), result.weak, []
+        looks, weak, lines = result.reading.ends(), result.weak, []
         for i, j, route in routes:
             for a, b in ((i, j), (j, i)):
                 edge = (place[a], place[b])
-                if edge in ends:
-                    start, head = ends[edge] if a == i else ends[edge][::-1]
+                if edge in looks:
+                    start, head = looks[edge] if a == i else looks[edge][::-1]
                     kind, width = classes[frozenset((i, j))], line_width(result, *edge)
                     lines.append(Line(i, j, *route, head, kind, width, bool(weak[edge]), start))
         pictures.append(Drawing(labels, names, centres, widths, lines))
@@ -52,10 +52,7 @@ def side_by_side(
 
 def _placed(result: Result, place: list[int]) -> Bools:
     """Return the edges of a result as they are drawn, over the variables of the pictures."""
-    graph = np.zeros_like(result.dag)
-    for edge in ends_of(result):
-        graph[edge] = True
-    return graph[np.ix_(place, place)]
+    return result.drawn[np.ix_(place, place)]
 
 
 def _union(first: Bools, second: Bools) -> Bools:

@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from drbo.claims.experiment_check import form_remarks
-from drbo.claims.questions import questions
 from drbo.result.files.export import printable
 
 if TYPE_CHECKING:
@@ -15,13 +13,8 @@ if TYPE_CHECKING:
     from drbo.result.records import SearchRecord
     from drbo.result.result import Result
 
-#: How a direction is written between two names.
-ARROWS = {"supported": "->", "assumed": "-?>", "open": "--"}
-#: What a supported direction rests on, beside that no cause is hidden.
-GROUNDS = {
-    "class": "directions by class rest on independences in the table, none of them a coincidence (faithfulness)",
-    "noise-check": "directions by noise check rest on additive noise whose shape does not depend on the causes",
-}
+#: Grounds of supported directions that have other words than their names.
+GROUND_WORDS = {"tests": "tests agree"}
 SHOWN_EDGES = 60  # in each list
 SHOWN_TARGETS = 10
 SHOWN_SUSPECTS = 5  # edges at which a hidden cause is likely
@@ -31,24 +24,27 @@ CUT_SHORT = "The run was stopped early, so another run may find a different grap
 
 def summary(result: "Result") -> str:
     """Return the graph, what is known about it and how it was found, in plain words."""
+    read, parts = result.reading, result.reading.lines()
     lines = [
-        f"{len(result.names)} variables, {rows_in_words(result)}, score {printable(result.score_name)}",
+        f"{len(result.names)} variables, {rows_in_words(result)}, score {printable(result.score_name)}{read.allowed}",
         "",
-        *_graph_lines(result),
+        *parts.title,
+        *_edge_lines(result),
         "",
-        *_score_lines(result),
+        *parts.scores,
         f"search       {result.n_evals} evaluations, {result.n_local} local scores, {result.seconds:.1f} s",
         *fidelity_lines(result.search),
-        *_proof_lines(result),
-        *_frequency_lines(result),
+        *parts.proof,
+        *parts.frequencies,
         *_experiment_lines(result),
-        *_assumption_lines(result),
-        f"found by     {printable(result.search.found_by) or 'not recorded'}",
+        *parts.assumptions,
+        *parts.found_by,
         f"stopped      {printable(result.stopped) or 'not recorded'}",
         *([f"{'':<12} {CUT_SHORT}"] if result.cut_short else []),
+        *parts.signs,
     ]
     lines += [f"{'' if k else 'why':<12} {printable(reason)}" for k, reason in enumerate(result.reasons)]
-    lines += [f"{'' if k else 'ask':<12} {printable(text)}" for k, text in enumerate(questions(result.directions))]
+    lines += [f"{'' if k else 'ask':<12} {printable(text)}" for k, text in enumerate(read.questions())]
     return "\n".join(lines)
 
 
@@ -69,35 +65,6 @@ def rows_in_words(result: "Result") -> str:
     return f"{table.n_rows} rows in {table.n_groups} groups{by} (worth {table.n_effective:.0f} rows)"
 
 
-def _graph_lines(result: "Result") -> list[str]:
-    """Return the edges with what is said about their directions; the size of the class first, if it is the result."""
-    n_edges = int(result.dag.sum())
-    lines, title = [], f"DAG: {n_edges} edges"
-    if result.score_equivalent:
-        mpdag = result.mpdag
-        undirected = int((mpdag & mpdag.T).sum()) // 2
-        refined = "MPDAG, the CPDAG refined by background knowledge"
-        if result.claims.experiments is not None:
-            refined = "interventional: the CPDAG refined by experiments and background knowledge"
-        kind = "CPDAG" if (mpdag == result.cpdag).all() else refined
-        lines = [f"Equivalence class ({kind}): {n_edges - undirected} directed and {undirected} undirected edges"]
-        title = f"DAG (one member of the class): {n_edges} edges"
-    if n_edges:
-        title += f"; directions: {counted(result.directions)}"
-    return [*lines, title, *_edge_lines(result)]
-
-
-def _score_lines(result: "Result") -> list[str]:
-    """Return the score, and what a test after the search removed."""
-    if result.pruner == "none":
-        return [f"score        {result.score:.6f}"]
-    n_edges, n_searched = int(result.dag.sum()), int(result.searched_dag.sum())
-    return [
-        f"score        {result.score:.6f} before pruning, {result.pruned_score:.6f} after",
-        f"pruning      {printable(result.pruner)}: {n_searched - n_edges} of {n_searched} edges removed",
-    ]
-
-
 def counted(directions: "Sequence[EdgeDirection]") -> str:
     """Return how many directions are supported, on which grounds, assumed and open.
 
@@ -115,39 +82,26 @@ def counted(directions: "Sequence[EdgeDirection]") -> str:
 
 
 def _edge_lines(result: "Result") -> list[str]:
-    """Return one line per edge, with its weights where there are some; a long list is cut."""
-    edges, shown = np.argwhere(result.dag).tolist(), [printable(name) for name in result.names]
-    found = list(zip(edges, result.directions, strict=True))[:SHOWN_EDGES]
-    heads = [f"{shown[i]} {ARROWS[one.direction]} {shown[j]}" for (i, j), one in found]
+    """Return one line per edge, with its weights or frequencies where there are some; a long list is cut."""
+    table = result.edges()
+    rows, n_more = table.head(SHOWN_EDGES).to_dict("records"), len(table) - SHOWN_EDGES
+    heads = [
+        f"{printable(row['source'])} {sign} {printable(row['target'])}"
+        for row, sign in zip(rows, result.reading.signs(), strict=False)
+    ]
     width, lines = max(map(len, heads), default=0), []
-    for head, ((i, j), one) in zip(heads, found, strict=True):
-        weight = "" if result.weights is None else f"  {result.weights[i, j]:+.4g}"
-        standardised = result.standardised_weights
-        scaled = "" if standardised is None else f"  (standardised {standardised[i, j]:+.2f})"
-        words = f"{one.direction}: {one.ground.replace('-', ' ')}" if one.ground else one.direction
-        against = ", contradicted by the noise check" if one.contradicted else ""
-        numbers = f"{weight:<12}{scaled}" if weight or scaled else ""
-        lines.append(f"  {head:<{width}}{numbers}  {words}{against}")
-    if len(edges) > SHOWN_EDGES:
-        lines.append(f"  ... and {len(edges) - SHOWN_EDGES} more: see edges()")
-    return lines
-
-
-def _proof_lines(result: "Result") -> list[str]:
-    """Return what is proved, how far behind the next graph is, and the prior of probabilities."""
-    lines = []
-    if result.proof is not None:
-        proved = "the optimum" if result.gap == 0 else f"at most {result.gap:.6g} below the optimum"
-        lines.append(
-            f"proof        the graph{before_pruning(result)} is {proved} of {printable(result.proof.valid_for)}"
-        )
-    if (found := runner_up(result)) is not None:
-        behind, what = found
-        lower = f"{behind:.6g} lower{than_before_pruning(result)}"
-        lines.append(f"runner-up    {printable(what)} scores {lower} ({printable(result.claims.over)})")
-    if result.posterior is not None:
-        lines.append(f"prior        of the probabilities of edges: {printable(result.claims.prior)}")
-    return lines
+    for head, row in zip(heads, rows, strict=True):
+        weight = f"  {row['weight']:+.4g}" if "weight" in row else ""
+        scaled = f"  (standardised {row['standardised_weight']:+.2f})" if "standardised_weight" in row else ""
+        ground = GROUND_WORDS.get(row["ground"], row["ground"].replace("-", " "))
+        words = f"{row['direction']}: {ground}" if ground else row["direction"]
+        words += ", contradicted by the noise check" if row.get("contradicted") else ""
+        words += " (visible)" if row.get("visible") else ""
+        if "source_arrow" in row:
+            ends = [row[f"{end}_{row[f'mark_{end}']}"] for end in ("source", "target")]
+            words += f"  {row['link_frequency']:.0%} ({ends[0]:.0%}, {ends[1]:.0%})"
+        lines.append(f"  {head:<{width}}{f'{weight:<12}{scaled}' if weight or scaled else ''}  {words}")
+    return lines + ([f"  ... and {n_more} more: see edges()"] if n_more > 0 else [])
 
 
 def before_pruning(result: "Result") -> str:
@@ -181,6 +135,8 @@ def _experiment_lines(result: "Result") -> list[str]:
     """Return what experiments change, those with the largest margins first."""
     if (found := result.claims.experiments) is None:
         return []
+    from drbo.claims.experiment_check import form_remarks  # a saved result does without the scores behind it
+
     shown = [f"{printable(one.experiment)}: {printable(one.column)}" for one in found.targets[:SHOWN_TARGETS]]
     more = len(found.targets) - len(shown)
     words = "; ".join(shown) + (f"; {more} more: see targets" if more else "")
@@ -193,19 +149,6 @@ def _experiment_lines(result: "Result") -> list[str]:
     ]
 
 
-def _assumption_lines(result: "Result") -> list[str]:
-    """Return what the arrows rest on."""
-    lines = ["assumptions  no common cause is hidden; --hidden does not assume this (docs/hidden.md)"]
-    if words := hidden_words(result):
-        lines.append(f"{'':<12} {printable(words)}")
-    grounds = {one.ground for one in result.directions}
-    lines += [f"{'':<12} {words}" for ground, words in GROUNDS.items() if ground in grounds]
-    if any(one.direction == "assumed" for one in result.directions):
-        rest = "the margins of the score" if result.score_equivalent else printable(result.scoring.assumption)
-        lines.append(f"{'':<12} assumed directions rest on {rest}, which the data do not confirm (docs/directions.md)")
-    return lines
-
-
 def hidden_words(result: "Result") -> str:
     """Return where a hidden cause is likely, and what to try; empty where nothing speaks for one."""
     found = [f"{one.cause} -> {one.effect}" for one in result.claims.denials if one.likely]
@@ -213,15 +156,3 @@ def hidden_words(result: "Result") -> str:
         return ""
     more = f" and {len(found) - SHOWN_SUSPECTS} more edges" if len(found) > SHOWN_SUSPECTS else ""
     return f"a hidden cause is likely at {', '.join(found[:SHOWN_SUSPECTS])}{more}: try --hidden (DrBO(hidden=True))"
-
-
-def _frequency_lines(result: "Result") -> list[str]:
-    """Return what the frequencies of edges come from, and the least of them."""
-    if (found := result.confidence) is None:
-        return []
-    what = {"imputation": "imputed tables", "seeds": "seeds"}.get(found.kind, "resamples")
-    links = found.adjacent[result.dag]
-    least = f", the weakest edge in {100 * links.min():.0f}% of them" if len(links) else ""
-    others = int((np.triu(found.adjacent, 1) >= found.cut).sum()) if found.cut > 0 else 0
-    links_above = f"{others} links at or above the threshold of {found.cut:.2f}"
-    return [f"frequencies  {found.count} {what}{least}; {links_above}: see edges()"]

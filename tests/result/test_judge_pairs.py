@@ -3,10 +3,10 @@ import pytest
 
 from drbo.data.statistics.table import Table
 from drbo.errors import SettingsError
+from drbo.graph.generalised_adjustment import m_separated
 from drbo.graph.mag import Mag
-from drbo.graph.pag_adjustment import m_separated
 from drbo.result.independence import independence_test
-from drbo.result.pag_judge import judge_mag, pair_p_values, separator
+from drbo.result.judge_pairs import judge_mag, pair_p_values, separator
 from tests.hidden import confounded_table, hidden_model
 from tests.search.ancestral.graphs import all_mags, random_mag
 
@@ -32,7 +32,7 @@ def test_the_right_graph_is_not_contradicted_and_a_wrong_one_is():
     assert found.beats_random
     assert "each two columns without an edge" in found.summary()
     order = [4, 0, 3, 1, 2]
-    moved = Mag(result.mag.directed[np.ix_(order, order)], result.mag.bidirected[np.ix_(order, order)])
+    moved = Mag(result.hidden.mag.directed[np.ix_(order, order)], result.hidden.mag.bidirected[np.ix_(order, order)])
     wrong = judge_mag(moved, rows, names=result.names, n_random=19, n_permutations=19)
     assert wrong.n_discoveries > 2
     assert wrong.score < found.score
@@ -65,5 +65,5 @@ def test_what_cannot_be_judged_is_refused():
 def test_groups_are_judged_within():
     rows = _fresh().assign(site=np.repeat(np.arange(100), 8))
     result = hidden_model().result_
-    found = judge_mag(result.mag, rows, names=result.names, groups="site", n_random=19, n_permutations=19)
+    found = judge_mag(result.hidden.mag, rows, names=result.names, groups="site", n_random=19, n_permutations=19)
     assert found.n_rows == 700

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from drbo.arrays import Bools
-from drbo.graph.mag import ARROW, NO_EDGE, TAIL, Mag, Marks
+from drbo.graph.mag import Mag
+from drbo.graph.marks import ARROW, NO_EDGE, TAIL, Marks
 from drbo.graph.pag import visible
 
 

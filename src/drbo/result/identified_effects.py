@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from drbo.arrays import Bools
 from drbo.claims.refits.resampling import Refit
 from drbo.data.statistics.table import Table
-from drbo.graph.mag import Mag, Marks
-from drbo.graph.pag_adjustment import adjustment
+from drbo.graph.generalised_adjustment import adjustment
+from drbo.graph.mag import Mag
+from drbo.graph.marks import Marks
 from drbo.result.effects import NORMAL_95, TAILS, column_pairs, resampled_graphs
 from drbo.result.files.export import printable
 from drbo.result.slopes import Slopes
@@ -23,12 +23,12 @@ SHOWN_OPEN = 5  # effects that are not identified, where all are asked for
 
 
 @dataclass(frozen=True, kw_only=True)
-class PagEffect:
+class IdentifiedEffect:
     """The total effect of a change of the source by one unit on the target, the same in every graph of the class.
 
     Examples
     --------
-    >>> PagEffect(source="a", target="b", reason="no set of columns blocks ...").identified
+    >>> IdentifiedEffect(source="a", target="b", reason="no set of columns blocks ...").identified
     False
     """
 
@@ -49,17 +49,17 @@ class PagEffect:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PagEffects:
+class IdentifiedEffects:
     """Effects between pairs of columns where causes may be hidden; see :meth:`drbo.Result.effects`.
 
     Examples
     --------
-    >>> PagEffects(effects=(PagEffect(source="a", target="b", total=0.0, low=0.0, high=0.0),), basis="new rows",
-    ...     n_rows=10).table()["total"].tolist()
+    >>> one = IdentifiedEffect(source="a", target="b", total=0.0, low=0.0, high=0.0)
+    >>> IdentifiedEffects(effects=(one,), basis="new rows", n_rows=10).table()["total"].tolist()
     [0.0]
     """
 
-    effects: tuple[PagEffect, ...]
+    effects: tuple[IdentifiedEffect, ...]
     basis: str
     n_rows: int
 
@@ -91,7 +91,7 @@ class PagEffects:
         return "\n".join(lines)
 
 
-def _words(one: PagEffect) -> list[str]:
+def _words(one: IdentifiedEffect) -> list[str]:
     lines = [f"{printable(one.source)} -> {printable(one.target)}"]
     if one.total is not None:
         lines.append(f"  total effect   {one.total:.4g}   95% interval {one.low:.4g} to {one.high:.4g}")
@@ -108,7 +108,7 @@ def _words(one: PagEffect) -> list[str]:
     return lines
 
 
-def pag_effects(
+def identified_effects(
     pag: Marks,
     member: Mag,
     table: Table,
@@ -116,7 +116,7 @@ def pag_effects(
     basis: str,
     pairs: list[tuple[str, str]] | None = None,
     supported: Marks | None = None,
-) -> PagEffects:
+) -> IdentifiedEffects:
     """Return the effects of pairs of columns, or of all pairs of which one may have an effect on the other.
 
     Parameters
@@ -135,7 +135,7 @@ def pag_effects(
     >>> x[:, 2] += x[:, 0] + x[:, 1]
     >>> x[:, 3] += 2 * x[:, 2]
     >>> y = Mag.of([[0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]])
-    >>> found = pag_effects(pag_of(y), y, Table.from_array(x), basis="new rows")
+    >>> found = identified_effects(pag_of(y), y, Table.from_array(x), basis="new rows")
     >>> [(one.source, one.target, round(one.total)) for one in found.effects if one.identified]
     [('x2', 'x3', 2)]
     """
@@ -150,52 +150,43 @@ def pag_effects(
             (value,), (error,) = slopes.of(source, target, list(how.nodes))
             low, high = float(value - NORMAL_95 * error), float(value + NORMAL_95 * error)
             chosen = tuple(table.names[node] for node in how.nodes)
-            found.append(PagEffect(**ends, total=float(value), low=low, high=high, adjust_for=chosen))
+            found.append(IdentifiedEffect(**ends, total=float(value), low=low, high=high, adjust_for=chosen))
         elif not how.no_effect:
-            found.append(PagEffect(**ends | {"supported": True}, reason=how.reason))
+            found.append(IdentifiedEffect(**ends | {"supported": True}, reason=how.reason))
         elif pairs is not None:
-            found.append(PagEffect(**ends, total=0.0, low=0.0, high=0.0))
-    return PagEffects(effects=tuple(found), basis=basis, n_rows=table.n_rows)
+            found.append(IdentifiedEffect(**ends, total=0.0, low=0.0, high=0.0))
+    return IdentifiedEffects(effects=tuple(found), basis=basis, n_rows=table.n_rows)
 
 
-def resampled_pag_effects(
-    refit: Refit, marks: Callable[[Bools], Marks], table: Table, pair: tuple[str, str], *, n: int, seed: int,
+def resampled_identified_effects(
+    refit: Refit, table: Table, pair: tuple[str, str], *, n: int, seed: int,
     progress: Callable[[int, int], None] | None = None,
-) -> PagEffects:  # fmt: skip
+) -> IdentifiedEffects:  # fmt: skip
     """Return an effect over bootstrap graphs: the mean and the percentiles of the resamples that identify it.
 
     Parameters
     ----------
-    refit, marks : fits a resample; turns its graph into the marks of its class.
+    refit : fits a resample, with hidden causes allowed.
     table : the whole table.
     pair, n, seed, progress : which effect, from how many resamples.
     """
     values, done = list[float](), 0
-    for graph, drawn in resampled_graphs(refit, table, n=n, seed=seed, progress=progress):
-        one = pag_effects(marks(graph), mag_of(graph), drawn, basis="", pairs=[pair]).effects[0]
+    for refitted, drawn in resampled_graphs(refit, table, n=n, seed=seed, progress=progress):
+        assert refitted.member is not None  # the class is a PAG
+        member = Mag.of_marks(refitted.member.marks)
+        one = identified_effects(refitted.graph.marks, member, drawn, basis="", pairs=[pair]).effects[0]
         values += [] if one.total is None else [one.total]
         done += 1
     share = len(values) / done
     if values:
         low, high = np.percentile(values, TAILS)
-        found = PagEffect(
+        found = IdentifiedEffect(
             source=pair[0], target=pair[1], total=float(np.mean(values)), low=float(low), high=float(high),
             share_identified=share,
         )  # fmt: skip
     else:
         reason = "no resample identifies it"
-        found = PagEffect(source=pair[0], target=pair[1], reason=reason, share_identified=share)
+        found = IdentifiedEffect(source=pair[0], target=pair[1], reason=reason, share_identified=share)
     count = str(n) if done == n else f"{done} of {n}"
-    return PagEffects(effects=(found,), basis=f"over the graphs of {count} bootstrap resamples", n_rows=table.n_rows)
-
-
-def mag_of(graph: Bools) -> Mag:
-    """Return the graph that a refit with hidden causes gives: directed edges (d, d), and below them bidirected ones.
-
-    Examples
-    --------
-    >>> mag_of(np.array([[0, 1], [0, 0], [0, 0], [0, 0]], dtype=bool)).n_edges
-    1
-    """
-    d = graph.shape[1]
-    return Mag.of(graph[:d], graph[d:])
+    basis = f"over the graphs of {count} bootstrap resamples"
+    return IdentifiedEffects(effects=(found,), basis=basis, n_rows=table.n_rows)

@@ -4,9 +4,9 @@ from itertools import combinations, permutations
 import numpy as np
 import pytest
 
+from drbo.graph.generalised_adjustment import adjustment, m_separated
 from drbo.graph.mag import ARROW, TAIL, Mag, hide
 from drbo.graph.pag import pag_of
-from drbo.graph.pag_adjustment import adjustment, m_separated
 from tests.search.ancestral.graphs import PAIRS, SUBSETS, D, all_mags, separations
 
 NAMES = tuple("abcd")

@@ -6,7 +6,7 @@ from drbo.data.statistics.table import Table
 from drbo.errors import DataError, TimeLimitError
 from drbo.graph.mag import Mag
 from drbo.graph.pag import pag_of
-from drbo.result.pag_effects import mag_of, pag_effects, resampled_pag_effects
+from drbo.result.identified_effects import identified_effects, resampled_identified_effects
 from tests.hidden import confounded_table, hidden_model
 
 #: 0 -> 2 <- 1, 2 -> 3
@@ -49,9 +49,9 @@ def test_an_effect_that_needs_assumed_marks_says_so(rng):
     x[:, 3] += 2 * x[:, 2]
     pag, table = pag_of(Y), Table.from_array(x)
     for supported, sure in ((pag, True), (np.where(pag > 0, 1, 0).astype(np.int8), False)):
-        one = pag_effects(pag, Y, table, basis="", pairs=[("x2", "x3")], supported=supported).effects[0]
+        one = identified_effects(pag, Y, table, basis="", pairs=[("x2", "x3")], supported=supported).effects[0]
         assert one.supported is sure
-    assert "assumed marks" in pag_effects(pag, Y, table, basis="", supported=supported).summary()
+    assert "assumed marks" in identified_effects(pag, Y, table, basis="", supported=supported).summary()
 
 
 def test_resamples_tell_how_often_an_effect_is_identified():
@@ -73,14 +73,14 @@ def test_without_time_no_resample_is_finished():
 
     table = Table.from_array(np.random.default_rng(0).normal(size=(20, 2)))
     with Deadline(0.0), pytest.raises(TimeLimitError, match="no resample was finished"):
-        resampled_pag_effects(refit, lambda graph: pag_of(mag_of(graph)), table, ("x0", "x1"), n=2, seed=0)
+        resampled_identified_effects(refit, table, ("x0", "x1"), n=2, seed=0)
 
 
 def test_a_long_list_is_cut(rng):
     complete = Mag.of(np.triu(np.ones((4, 4)), 1))
-    found = pag_effects(pag_of(complete), complete, Table.from_array(rng.normal(size=(50, 4))), basis="new rows")
+    found = identified_effects(pag_of(complete), complete, Table.from_array(rng.normal(size=(50, 4))), basis="new rows")
     assert len(found.effects) == 12
     assert "7 more effects are not identified" in found.summary()
     empty = Mag.of(np.zeros((2, 2)))
-    none = pag_effects(pag_of(empty), empty, Table.from_array(rng.normal(size=(50, 2))), basis="new rows")
+    none = identified_effects(pag_of(empty), empty, Table.from_array(rng.normal(size=(50, 2))), basis="new rows")
     assert "no variable can have an effect" in none.summary()

@@ -4,8 +4,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from drbo.claims import findings
-from drbo.claims.findings import claims_of, look_back
+from drbo.claims.answer import findings
+from drbo.claims.answer.findings import claims_of, look_back
 from drbo.claims.known_margins import neighbours
 from drbo.constraints import Constraints
 from drbo.data.files.simulate import simulate

@@ -1,0 +1,219 @@
+"""Graphs with a mark at both ends of every edge: the one form in which results, refits and presenters exchange graphs.
+
+``marks[i, j]`` is the mark at j of the edge between i and j, coded as in pcalg: 0 no edge, 1 circle, 2 arrow, 3 tail.
+What marks say depends on the kind of graph:
+
+- ``dag``: every edge has a tail and an arrow.
+- ``cpdag``, ``mpdag``: two tails are an edge whose direction the class leaves open.
+- ``mag``: two arrows: neither causes the other. Two tails would mean that rows were selected by what they share.
+- ``pag``: a circle is an end on which the graphs of the class do not agree.
+
+The search and the claims work on the boolean matrices of :mod:`drbo.graph`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, Self, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from drbo.arrays import Bools, Indices
+from drbo.errors import DataError
+from drbo.graph.dag import check_dag, check_pdag, descendants
+
+Marks = npt.NDArray[np.int8]
+GraphKind = Literal["dag", "cpdag", "mpdag", "mag", "pag"]
+GRAPH_KINDS: tuple[str, ...] = get_args(GraphKind)
+#: Kinds whose graphs, or members, are DAGs.
+OF_DAGS = ("dag", "cpdag", "mpdag")
+
+NO_EDGE, CIRCLE, ARROW, TAIL = 0, 1, 2, 3
+MARK_NAMES = {CIRCLE: "circle", ARROW: "arrow", TAIL: "tail"}
+
+
+class MarkedEdge(NamedTuple):
+    """An edge between two nodes, with its marks there; an arrow at one end only is at the second."""
+
+    first: int
+    second: int
+    at_first: int
+    at_second: int
+
+
+@dataclass(frozen=True, eq=False)
+class MarkedGraph:
+    """A graph of one kind over named nodes; marks that no graph of the kind has are refused.
+
+    Examples
+    --------
+    >>> graph = MarkedGraph(("a", "b", "c"), np.array([[0, 2, 0], [1, 0, 2], [0, 2, 0]]), "pag")  # a o-> b <-> c
+    >>> graph.edges()
+    [MarkedEdge(first=0, second=1, at_first=1, at_second=2), MarkedEdge(first=1, second=2, at_first=2, at_second=2)]
+    >>> MarkedGraph(("a", "b"), graph.marks[:2, :2], "dag")
+    Traceback (most recent call last):
+        ...
+    drbo.errors.DataError: the edge between 'a' and 'b' has marks that no dag has: circle and arrow
+    """
+
+    names: tuple[str, ...]
+    marks: Marks  # (d, d), read-only
+    kind: GraphKind
+
+    def __post_init__(self) -> None:
+        given = np.asarray(self.marks)
+        marks = given.astype(np.int8)  # a copy
+        if self.kind not in GRAPH_KINDS:
+            raise DataError(f"kind must be one of {', '.join(GRAPH_KINDS)}, got {self.kind!r:.80}")
+        if given.shape != (len(self.names), len(self.names)):
+            raise DataError(f"a graph with {len(self.names)} names needs a square matrix of marks, got {given.shape}")
+        if (marks != given).any() or marks.min(initial=0) < NO_EDGE or marks.max(initial=0) > TAIL:
+            raise DataError("marks must be 0, 1, 2 or 3")
+        marks.setflags(write=False)
+        object.__setattr__(self, "names", tuple(self.names))
+        object.__setattr__(self, "marks", marks)
+        self._check()
+
+    def _check(self) -> None:
+        """Refuse marks that no graph of the kind has."""
+        linked = self.skeleton
+        if linked.diagonal().any() or (linked != linked.T).any():
+            raise DataError("an edge must join two nodes and have a mark at both ends")
+        strange = linked & ~self._allowed()
+        if strange.any():
+            i, j = np.argwhere(strange)[0].tolist()
+            words = " and ".join(MARK_NAMES[int(mark)] for mark in (self.marks[j, i], self.marks[i, j]))
+            raise DataError(
+                f"the edge between '{self.names[i]}' and '{self.names[j]}' has marks that no {self.kind} has: {words}"
+            )
+        check_dag(self.directed, self.names)
+        if self.kind not in OF_DAGS and (descendants(self.directed) & self.bidirected).any():
+            raise DataError("a two-headed edge must not join a node and its ancestor")
+
+    def _allowed(self) -> Bools:
+        """Return (d, d) the edges whose two marks graphs of the kind have."""
+        if self.kind == "pag":
+            return self.skeleton
+        if self.kind == "mag":
+            return ~(self.circles | self.circles.T)
+        directed = self.directed | self.directed.T
+        return directed if self.kind == "dag" else directed | self.undirected
+
+    @classmethod
+    def of(cls, adjacency: npt.ArrayLike, names: Sequence[str], kind: GraphKind | None = None) -> Self:
+        """Return a DAG, or a class with undirected edges, from its matrix; see :mod:`drbo.graph`.
+
+        Examples
+        --------
+        >>> MarkedGraph.of([[0, 1], [0, 0]], ["a", "b"]).kind, MarkedGraph.of([[0, 1], [1, 0]], ["a", "b"]).kind
+        ('dag', 'mpdag')
+        """
+        graph = check_pdag(adjacency)
+        marks = np.zeros(graph.shape, dtype=np.int8)
+        marks[graph] = ARROW
+        marks[graph.T] = TAIL
+        return cls(tuple(names), marks, kind or ("mpdag" if (graph & graph.T).any() else "dag"))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, MarkedGraph):
+            return NotImplemented
+        same = (self.names, self.kind) == (other.names, other.kind)
+        return same and bool((self.marks == other.marks).all())
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def skeleton(self) -> Bools:
+        """(d, d) the pairs with an edge."""
+        return np.asarray(self.marks != NO_EDGE)
+
+    @property
+    def directed(self) -> Bools:
+        """(d, d) edges i -> j: a tail at i and an arrow at j."""
+        return np.asarray((self.marks == ARROW) & (self.marks.T == TAIL))
+
+    @property
+    def undirected(self) -> Bools:
+        """(d, d) edges with two tails."""
+        return np.asarray((self.marks == TAIL) & (self.marks.T == TAIL))
+
+    @property
+    def bidirected(self) -> Bools:
+        """(d, d) edges with two arrows."""
+        return np.asarray((self.marks == ARROW) & (self.marks.T == ARROW))
+
+    @property
+    def circles(self) -> Bools:
+        """(d, d) True where the edge between i and j has a circle at j."""
+        return np.asarray(self.marks == CIRCLE)
+
+    @property
+    def adjacency(self) -> Bools:
+        """(d, d) a DAG or a class as the matrix of :mod:`drbo.graph`; an undirected edge is in both directions."""
+        return self.directed | self.undirected
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges."""
+        return int(self.skeleton.sum()) // 2
+
+    def edges(self) -> list[MarkedEdge]:
+        """Return every edge once: those of DAGs and classes row by row, those of other graphs pair by pair."""
+        marks = self.marks
+        if self.kind in OF_DAGS:
+            pairs = np.argwhere(self.directed | np.triu(self.undirected)).tolist()
+        else:
+            pairs = np.argwhere(np.triu(self.skeleton)).tolist()
+            pairs = [[j, i] if marks[j, i] == ARROW and marks[i, j] != ARROW else [i, j] for i, j in pairs]
+        return [MarkedEdge(i, j, int(marks[j, i]), int(marks[i, j])) for i, j in pairs]
+
+    def take(self, nodes: Sequence[int] | Indices) -> Self:
+        """Return the graph over some nodes, in this order; their edges stay as they are.
+
+        Examples
+        --------
+        >>> MarkedGraph.of([[0, 1], [0, 0]], ["a", "b"]).take([1, 0]).directed.tolist()
+        [[False, False], [True, False]]
+        """
+        place = np.ix_(np.asarray(nodes, dtype=np.intp), np.asarray(nodes, dtype=np.intp))
+        return replace(self, names=tuple(self.names[int(node)] for node in nodes), marks=self.marks[place])
+
+    def reordered(self, names: Sequence[str]) -> Self:
+        """Return the graph with its nodes in another order, by their names."""
+        place = {name: k for k, name in enumerate(self.names)}
+        return self.take([place[name] for name in names])
+
+    def has_member(self, graph: "MarkedGraph") -> bool:
+        """Tell whether a graph has these edges, and these marks wherever this class settles them.
+
+        Examples
+        --------
+        >>> one, other = (MarkedGraph.of(dag, ["a", "b"]) for dag in ([[0, 1], [0, 0]], [[0, 0], [1, 0]]))
+        >>> one.has_member(other), MarkedGraph.of([[0, 1], [1, 0]], ["a", "b"]).has_member(other)
+        (False, True)
+        """
+        left_open = self.circles if self.kind == "pag" else self.undirected
+        same_edges = self.names == graph.names and bool((self.skeleton == graph.skeleton).all())
+        return same_edges and bool(((self.marks == graph.marks) | left_open).all())
+
+    def to_plain(self) -> dict[str, str]:
+        """Return the kind and the marks, two bits each, as texts; the names are left out.
+
+        Examples
+        --------
+        >>> graph = MarkedGraph.of([[0, 1], [0, 0]], ["a", "b"])
+        >>> graph.to_plain(), MarkedGraph.from_plain(graph.to_plain(), graph.names) == graph
+        ({'kind': 'dag', 'marks': '2c'}, True)
+        """
+        bits = np.unpackbits(self.marks.astype(np.uint8).reshape(-1, 1), axis=1)[:, -2:]
+        return {"kind": self.kind, "marks": np.packbits(bits).tobytes().hex()}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any], names: Sequence[str]) -> Self:
+        """Return the graph over these names that :meth:`to_plain` wrote; anything else raises a DataError."""
+        d, text = len(names), plain.get("marks")
+        raw = bytes.fromhex(text) if isinstance(text, str) else b""
+        if len(raw) != -(-2 * d * d // 8):
+            raise DataError(f"these are not the marks of a graph with {d} nodes")
+        bits = np.unpackbits(np.frombuffer(raw, np.uint8), count=2 * d * d).reshape(d, d, 2)
+        return cls(tuple(names), (2 * bits[..., 0] + bits[..., 1]).astype(np.int8), plain.get("kind", ""))

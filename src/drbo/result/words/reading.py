@@ -1,0 +1,143 @@
+"""How a result is read: what its kind of graph decides about lists, pictures, words, effects and judgements.
+
+Everything that shows a result asks its reading. A new kind of graph needs one more of them, and a line in
+:func:`reading_of`.
+"""
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from drbo.arrays import Bools, Floats
+from drbo.claims.directions import EdgeDirection
+from drbo.claims.refits.confidence import Confidence
+from drbo.constraints import Constraints
+from drbo.graph.marks import MarkedGraph
+from drbo.result.files.export import Notes
+
+if TYPE_CHECKING:
+    from drbo.data.statistics.table import Table
+    from drbo.result.effects import Effects
+    from drbo.result.identified_effects import IdentifiedEffects
+    from drbo.result.judgement import Judgement
+    from drbo.result.result import Result
+
+#: How the end of an edge is drawn.
+Look = Literal["none", "circle", "solid", "hollow"]
+Ends = dict[tuple[int, int], tuple[Look, Look]]
+#: Both ends of an edge.
+Pair = tuple[int, int]
+
+
+class SummaryLines(NamedTuple):
+    """Parts of a summary; a line begins with what it is about."""
+
+    title: list[str]  # how many edges there are, and what is said about them
+    scores: list[str]
+    proof: list[str]  # how far behind other graphs are, as well
+    frequencies: list[str]  # what they come from, and how to read them
+    assumptions: list[str]
+    found_by: list[str]
+    signs: list[str]  # what the signs between names mean, where that is not plain
+
+
+class Reading(ABC):
+    """What a result says, given the kind of its graph; lists of edges are in the order of ``Result.drawn``."""
+
+    allowed = ""  # what the first line of a summary adds
+
+    def __init__(self, result: "Result") -> None:
+        self.result = result
+
+    @property
+    def edges(self) -> list[Pair]:
+        """Both ends of each edge."""
+        return [(i, j) for i, j in np.argwhere(self.result.drawn).tolist()]
+
+    @property
+    @abstractmethod
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds that the graph of such a result can have."""
+
+    @abstractmethod
+    def graph(self, constraints: Constraints) -> MarkedGraph:
+        """Return the answer, under the knowledge."""
+
+    @abstractmethod
+    def member(self) -> MarkedGraph:
+        """Return the graph that was found, a member of the answer if that is a class."""
+
+    @abstractmethod
+    def drawn(self) -> Bools:
+        """Return (d, d) the edges as they are listed and drawn, without cycles."""
+
+    @abstractmethod
+    def exported(self, as_class: bool) -> tuple[MarkedGraph, Floats | None, Notes | None]:
+        """Return the graph that a file gets, its weights, and the notes on its edges."""
+
+    @abstractmethod
+    def directions(self, constraints: Constraints) -> tuple[EdgeDirection, ...]:
+        """Return what may be said about each edge."""
+
+    @abstractmethod
+    def reasons(self, constraints: Constraints) -> list[str]:
+        """Return why each edge is as it is."""
+
+    @abstractmethod
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of the table of edges that say what the edges are."""
+
+    @abstractmethod
+    def shares(self, confidence: Confidence) -> dict[str, Any]:
+        """Return the columns of the table of edges with their frequencies."""
+
+    @abstractmethod
+    def notes(self) -> Notes:
+        """Return what is said about each edge in graphs of other programs."""
+
+    @abstractmethod
+    def ends(self) -> Ends:
+        """Return how both ends of each edge look, that of the source first."""
+
+    @abstractmethod
+    def signs(self) -> list[str]:
+        """Return what is written between the names of each edge."""
+
+    @abstractmethod
+    def lines(self) -> SummaryLines:
+        """Return the parts of a summary that depend on the kind of graph."""
+
+    def questions(self) -> tuple[str, ...]:
+        """Return what to ask somebody who knows the field."""
+        return ()
+
+    def what_was_repeated(self, found: Confidence) -> str:
+        """Return what frequencies are shares of, and of how many."""
+        what = {"imputation": "imputed tables", "seeds": "seeds"}.get(found.kind, "resamples")
+        return f"{found.count} {what}"
+
+    @abstractmethod
+    def legend(self) -> list[tuple[str, str]]:
+        """Return the legend of a picture: the class of each line, and its words."""
+
+    @abstractmethod
+    def effects(
+        self, table: "Table", basis: str, pairs: list[tuple[str, str]] | None, *, one_pair: bool
+    ) -> "Effects | IdentifiedEffects":
+        """Estimate effects; unless one pair is asked for, without those that are known to be zero."""
+
+    @abstractmethod
+    def judge(self, X: Any, options: dict[str, Any]) -> "Judgement":
+        """Judge the graph on rows that it was not learned from."""
+
+
+def reading_of(result: "Result") -> Reading:
+    """Return how a result is read."""
+    if result.hidden is not None:
+        from drbo.result.words.mark_reading import MarkReading
+
+        return MarkReading(result, result.hidden)
+    from drbo.result.words.arrow_reading import ArrowReading
+
+    return ArrowReading(result)
