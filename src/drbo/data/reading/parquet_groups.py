@@ -13,6 +13,7 @@ from drbo.data.reading.frames import as_frame
 from drbo.data.reading.parquet import (
     Chunk,
     check_pages,
+    check_written_out,
     checked_schema,
     chunks_of,
     footer_of,
@@ -106,7 +107,10 @@ def batches_of(path: Path, names: Sequence[str], run: Run) -> Iterator[Any]:
         place = {name: j for j, name in enumerate(file.schema_arrow.names)}
         _check_run(path, {place[name] for name in names}, run)
         groups = range(run.begin, run.end)
-        yield from file.iter_batches(batch_size=block_rows(len(names)), columns=list(names), row_groups=groups)
+        packed, what = path.stat().st_size, f"file '{path}'"
+        for batch in file.iter_batches(batch_size=block_rows(len(names)), columns=list(names), row_groups=groups):
+            check_written_out(pyarrow, pyarrow.Table.from_batches([batch]), NO_LIMIT, packed, what)
+            yield batch
         pyarrow.default_memory_pool().release_unused()
 
 
