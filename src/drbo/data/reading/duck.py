@@ -2,7 +2,7 @@
 
 import atexit
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from importlib import import_module
@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any
 from drbo.data.files.files import BYTES_PER_TEXT
 from drbo.data.files.packed import InputLimit
 from drbo.data.reading.frames import as_frame
+from drbo.data.reading.guard import frames_guarded, read_guarded
 from drbo.data.reading.lines import check_width
 from drbo.data.reading.number_text import numbers_from_text
+from drbo.data.reading.parquet_groups import batches_of, runs_of, schema_of
 from drbo.data.reading.rows import chosen_table
 from drbo.data.reading.source import FileSource
 from drbo.data.reading.text import check_unique
@@ -45,11 +47,11 @@ class DuckdbSource(FileSource):
     """A table of a database."""
 
     def _read(self, limit: InputLimit, notes: list[str]) -> "pd.DataFrame":
-        frame = as_frame(read_duckdb(self.path, self.options.table, limit, notes))
+        frame = as_frame(read_guarded("duckdb", self.path, limit, notes, table=self.options.table))
         return numbers_from_text(frame, notes, decimal=self.options.decimal)
 
     def _pieces(self) -> Iterator["pd.DataFrame"]:
-        return duckdb_pieces(self.path, self.options.table, [])
+        return frames_guarded("duckdb pieces", self.path, table=self.options.table)
 
 
 def read_duckdb(path: Path, table: str, limit: InputLimit, notes: list[str]) -> "pd.DataFrame":
@@ -107,3 +109,26 @@ def duckdb_pieces(path: Path, table: str, notes: list[str]) -> Iterator["pd.Data
             f"{what} is not a complete DuckDB database, or table '{table}' cannot be read: {error!s:.200}",
             hint="export the table as Parquet",
         ) from error
+
+
+def count_rows(path: Path, names: Sequence[str]) -> "pd.DataFrame":
+    """Return the different rows of a Parquet file, and how often each occurs; DuckDB itself opens no file."""
+    pyarrow: Any = import_module("pyarrow")
+    duckdb = load_duckdb()
+    schema = schema_of(path)
+    numbered = [f"c{j}" for j in range(len(names))]  # names may differ in case only, which DuckDB does not see
+
+    def batches() -> Iterator[Any]:
+        for run in runs_of(path):
+            for batch in batches_of(path, names, run):
+                yield batch.select(list(names)).rename_columns(numbered)
+
+    fields = pyarrow.schema([schema.field(name).with_name(new) for name, new in zip(names, numbered, strict=True)])
+    config = {name: CONFIG[name] for name in CONFIG if name != "access_mode"}
+    try:
+        with closing(duckdb.connect(config=config)) as database:
+            database.register("rows", pyarrow.RecordBatchReader.from_batches(fields, batches()))
+            found: pd.DataFrame = database.execute("SELECT *, count(*) FROM rows GROUP BY ALL").df()
+            return found
+    except duckdb.Error as error:
+        raise DataError(f"file '{path}': DuckDB cannot count its rows: {error!s:.200}") from error

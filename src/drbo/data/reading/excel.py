@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from drbo.data.files.packed import InputLimit, open_zip
 from drbo.data.reading.frames import as_frame
+from drbo.data.reading.guard import read_guarded
 from drbo.data.reading.number_text import numbers_from_text
 from drbo.data.reading.rows import cells_as_frame
 from drbo.data.reading.source import FileSource
@@ -42,7 +43,7 @@ class ExcelSource(FileSource):
 
     def _read(self, limit: InputLimit, notes: list[str]) -> "pd.DataFrame":
         given = self.options
-        frame = read_excel(self.path, limit, sheet=given.sheet, header=given.header, notes=notes)
+        frame = read_guarded("excel", self.path, limit, notes, sheet=given.sheet, header=given.header)
         return numbers_from_text(as_frame(frame), notes, decimal=given.decimal)
 
 

@@ -9,7 +9,6 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -17,11 +16,11 @@ from urllib.parse import quote
 from drbo.data.files.files import BYTES_PER_TEXT
 from drbo.data.files.packed import InputLimit
 from drbo.data.reading.frames import as_frame
+from drbo.data.reading.guard import frames_guarded, read_guarded
 from drbo.data.reading.lines import MAX_COLUMNS
 from drbo.data.reading.number_text import numbers_from_text
 from drbo.data.reading.rows import chosen_table, columns_as_frame
 from drbo.data.reading.source import FileSource
-from drbo.data.reading.text import check_unique
 from drbo.errors import DataError
 
 if TYPE_CHECKING:
@@ -41,16 +40,11 @@ class SqliteSource(FileSource):
     """A table of a database."""
 
     def _read(self, limit: InputLimit, notes: list[str]) -> "pd.DataFrame":
-        frame = as_frame(read_sqlite(self.path, self.options.table, limit, notes))
+        frame = as_frame(read_guarded("sqlite", self.path, limit, notes, table=self.options.table))
         return numbers_from_text(frame, notes, decimal=self.options.decimal)
 
     def _pieces(self) -> Iterator["pd.DataFrame"]:
-        import pandas as pd
-
-        rows = sqlite_pieces(self.path, self.options.table, [])
-        names = next(rows)
-        check_unique(names, f"file '{self.path}': ")
-        yield from (pd.DataFrame(some, columns=names).infer_objects() for some in chain([next(rows, [])], rows))
+        return frames_guarded("sqlite pieces", self.path, table=self.options.table)
 
 
 def read_sqlite(path: Path, table: str, limit: InputLimit, notes: list[str]) -> "pd.DataFrame":
