@@ -31,6 +31,20 @@ def data_dir():
     return Path(folder)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _files_are_read_here():
+    """Read binary files in this process, because a guarded one takes time to start; see ``guarded``."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("drbo.data.reading.guard.can_start", lambda: False)
+        yield
+
+
+@pytest.fixture
+def guarded(monkeypatch):
+    """Read binary files in a guarded process, as users do."""
+    monkeypatch.setattr("drbo.data.reading.guard.can_start", lambda: True)
+
+
 @pytest.fixture
 def gpu():
     """Skip the test where there is no GPU."""

@@ -286,6 +286,7 @@ CLOCKS = {
     "deadline.py": "the one place where a time limit ends a run: never, where there is none",
     "estimator.py": "a resumed search counts the seconds before the break against its time limit",
     "pipeline.py": "how long the preparation took, which a time limit has to leave room for",
+    "data/reading/guard_child.py": "the processor time that a reader may take, beyond which there is no table",
     "data/files/lock.py": "the age of a lock",
     "data/statistics/moments_pass.py": "decides when the sums so far are saved, not what they are",
     "data/statistics/table.py": "whether a time limit leaves time to sort a large table; a result says where not",

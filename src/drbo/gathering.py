@@ -12,6 +12,7 @@ from drbo.arrays import Ints
 from drbo.choices import Choices
 from drbo.claims.refits.resampling import Resampling
 from drbo.data.checks.prepare import Preparation, Prepared
+from drbo.data.reading.guard import releasing
 from drbo.data.reading.read import open_source
 from drbo.data.reading.sampled import sampled
 from drbo.data.reading.source import Source, frames_of
@@ -94,7 +95,8 @@ class Gathering:
         """Return what is kept of the rows."""
         if not self.streams(source):
             notes = list[str]()
-            frame = source.frame(notes)
+            with in_time("raise it"):
+                frame = source.frame(notes)
             return Gathered(source, frame, notes=(f"read with {'; '.join(notes)}",) if notes else ())
         if self.needs_rows:
             raise SettingsError(
@@ -125,7 +127,7 @@ class Gathering:
         if not self.streams(source):
             frame = source.frame([])
             return frame, len(frame)
-        with closing(frames_of(source)) as frames:
+        with releasing(), closing(frames_of(source)) as frames:
             return sampled(frames)
 
     def _totals(self, source: Source, levels: Mapping[str, tuple[str, ...]], has_rows: bool) -> TableMoments:

@@ -233,6 +233,7 @@ def main(words: list[str] | None = None) -> None:
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("readers", choices=list(BOMBS), nargs="+", metavar="reader")
+    fuzz.read_here()
     signal.signal(signal.SIGALRM, fuzz._ring)
     fuzz.CASE_SECONDS = 120  # the seconds of CPU are what counts
     for reader in parser.parse_args(words).readers:

@@ -112,10 +112,11 @@ def test_all_columns_with_missing_values_are_named() -> None:
         ([0.0] * N, "0"),
         ([1e-200] * N, "1e-200"),
         (["same"] * N, "same"),
+        (["x" * 10**6] * N, "x" * 80),
         ([True] * N, "True"),
         (pd.Categorical(["u"] * N, categories=["t", "u"]), "u"),
     ],
-    ids=["integer", "rounding", "zero", "tiny", "text", "boolean", "category"],
+    ids=["integer", "rounding", "zero", "tiny", "text", "long text", "boolean", "category"],
 )
 def test_constant_columns(column: Any, shown: str) -> None:
     error = refused(column)

@@ -127,3 +127,14 @@ def test_chunks_of_several_row_groups(tmp_path, rng):
     assert [chunk.size for chunk in found] == [chunk.total_compressed_size for chunk in expected]
     starts = [chunk.dictionary_page_offset or chunk.data_page_offset for chunk in expected]
     assert [chunk.start for chunk in found] == starts
+
+
+@pytest.mark.parametrize(("kind", "item"), [(1, b"\1"), (5, b"\0"), (9, b"\3"), (12, b"\0")])
+def test_a_footer_of_countless_values_is_refused_in_time(tmp_path, monkeypatch, kind, item):
+    monkeypatch.setattr(parquet, "MAX_VALUES", 1000)
+    path, count = tmp_path / "t.parquet", 1001
+    for ways in (b"\x19", b"\x49\x1c\x19"):  # a list that nobody asked for; the columns of a row group
+        footer = ways + bytes([0xF0 | kind]) + _varint(count) + item * count + b"\0\0"
+        path.write_bytes(b"PAR1" + footer + len(footer).to_bytes(4, "little") + b"PAR1")
+        with pytest.raises(DataError, match="not a complete Parquet file"):
+            parquet.n_cells(path)

@@ -54,6 +54,16 @@ def test_an_empty_table_of_a_database_has_columns(frame, tmp_path):
     assert streamed(source).n == 0
 
 
+def test_an_index_of_pandas_is_a_column_of_a_stream(tmp_path):
+    frame = pd.DataFrame({"a": [0.5, 1, 2], "b": pd.array([1, None, 3], dtype="Int64")})
+    frame.set_index(pd.Index([7, 9, 8], name="i")).to_parquet(tmp_path / "t.parquet")
+    source = open_source(tmp_path / "t.parquet")
+    assert source.schema().names == ("a", "b", "i")
+    (found,) = frames_of(source)
+    pd.testing.assert_frame_equal(found, frame.assign(i=[7, 9, 8]))
+    assert streamed(source).names == ("a", "b", "i")
+
+
 def test_columns_are_chosen_in_the_order_of_the_table(frame, tmp_path):
     path = _written(frame, tmp_path / "t.csv")
     assert list(open_source(path, ReadOptions(columns=["c", "a"])).frame([])) == ["a", "c"]

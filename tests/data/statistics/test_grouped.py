@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from drbo.data.reading import duck
 from drbo.data.reading.read import open_source
 from drbo.data.reading.source import ReadOptions
 from drbo.data.statistics import grouped
@@ -40,7 +41,7 @@ HOW = ReadOptions(drop=["left out"])
 def test_rows_and_counts_are_the_same_without_duckdb(files, monkeypatch):
     used = []
     group = grouped._grouped
-    monkeypatch.setattr(grouped, "_grouped", lambda *given: used.append(given[1].path) or group(*given))
+    monkeypatch.setattr(grouped, "_grouped", lambda *given: used.append(given[0].path) or group(*given))
     found = counts_of(open_source(files, HOW))
     assert used == files
     monkeypatch.setitem(sys.modules, "duckdb", None)
@@ -52,7 +53,7 @@ def test_rows_and_counts_are_the_same_without_duckdb(files, monkeypatch):
 
 
 def test_what_duckdb_cannot_do_is_done_without_it(files, monkeypatch):
-    monkeypatch.setattr(grouped, "CONFIG", grouped.CONFIG | {"memory_limit": "100kB"})
+    monkeypatch.setitem(duck.CONFIG, "memory_limit", "100kB")
     assert counts_of(open_source(files, HOW)).counts.sum() == 5_000
 
 

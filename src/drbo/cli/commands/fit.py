@@ -169,11 +169,14 @@ def _fit(
     quiet: bool,
 ) -> None:
     """Read the table, search, save and print the result."""
+    from drbo.gathering import in_time
+
     with executor_for(options["workers"], options["dask"]) as executor:
         unread = gathered(data, options, run_settings(arguments).max_memory, executor, quiet=quiet)
         frame: Any
         if unread is None:
-            frame, weights, resampling = read_rows(data[0], options, quiet=quiet)
+            with in_time("raise it"):
+                frame, weights, resampling = read_rows(data[0], options, quiet=quiet)
         else:
             kind, n = "bootstrap" if unread.counts is None else "counted", options["bootstrap"]
             frame, weights, resampling = unread, None, None if n is None else {"n": n, "kind": kind}

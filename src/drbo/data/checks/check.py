@@ -1,5 +1,6 @@
 """Checks every table before a score is built on it: shape, missing values, constant and collinear columns."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
@@ -189,9 +190,19 @@ def find_constant(table: Table) -> dict[int, str]:
             column = column[~np.isnan(column)]
             low, high = float(column.min()), float(column.max())
         if is_constant(low, high):
-            value = column[0]
-            found[j] = f"is constant (every row contains {levels[int(value)] if levels else format(value, 'g')})"
+            found[j] = constant_words(column[0], levels)
     return found
+
+
+def constant_words(value: float, levels: Sequence[str] | None) -> str:
+    """Say that a column never changes, with the beginning of its value.
+
+    Examples
+    --------
+    >>> constant_words(0.0, ("low",)), constant_words(2.5, None)
+    ('is constant (every row contains low)', 'is constant (every row contains 2.5)')
+    """
+    return f"is constant (every row contains {f'{levels[int(value)]:.80}' if levels else f'{value:g}'})"
 
 
 def apply_policy(table: Table, faults: dict[int, str], option: str, policy: str, notes: list[str]) -> Table:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from drbo.data.checks.check import apply_policy, check_shape
+from drbo.data.checks.check import apply_policy, check_shape, constant_words
 from drbo.data.checks.columns import LARGEST, SMALLEST_SPREAD, is_constant
 from drbo.data.checks.dependence import find_dependent_sums
 from drbo.data.checks.missing import said
@@ -56,7 +56,7 @@ def checked_totals(
         if one is not None
     ]
     constant = {
-        j: f"is constant (every row contains {f'{low + 0.0:g}' if (one := levels[j]) is None else one[int(low)]})"
+        j: constant_words(float(low) + 0.0, levels[j])
         for j, (low, high) in enumerate(zip(totals.low, totals.high, strict=True))
         if is_constant(float(low), float(high))
     }

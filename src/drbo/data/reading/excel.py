@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from drbo.data.files.packed import InputLimit, open_zip
 from drbo.data.reading.frames import as_frame
+from drbo.data.reading.guard import read_guarded
 from drbo.data.reading.number_text import numbers_from_text
 from drbo.data.reading.rows import cells_as_frame
 from drbo.data.reading.source import FileSource
@@ -27,6 +28,8 @@ MAX_TAG = 2**24  # bytes of a tag and the text after it
 _PIECE = 2**20
 _CELL_BYTES = 32
 _AGAIN = "save it again as .xlsx"
+#: The parts that hold the tables of formats which calamine also reads, by rules that are not checked here: .ods, .xlsb.
+_OTHER_FORMATS = frozenset(("content.xml", "xl/workbook.bin"))
 _PLACE = re.compile(rb"""\br\s*=\s*["']([^"']*)["']""")
 _CELL = re.compile(rb"([A-Z]{1,3})([1-9]\d{0,6})|([1-9]\d{0,6})")
 _SHARED = re.compile(rb"""\bt\s*=\s*["']s["']""")
@@ -40,7 +43,7 @@ class ExcelSource(FileSource):
 
     def _read(self, limit: InputLimit, notes: list[str]) -> "pd.DataFrame":
         given = self.options
-        frame = read_excel(self.path, limit, sheet=given.sheet, header=given.header, notes=notes)
+        frame = read_guarded("excel", self.path, limit, notes, sheet=given.sheet, header=given.header)
         return numbers_from_text(as_frame(frame), notes, decimal=given.decimal)
 
 
@@ -88,6 +91,8 @@ def _check_size(stream: IO[bytes], what: str, limit: InputLimit) -> None:
     """Refuse a workbook whose cells would take more memory than a table may."""
     try:
         with open_zip(stream, what, limit) as archive:
+            if others := _OTHER_FORMATS & {member.filename.lower() for member in archive.filelist}:
+                raise DataError(f"{what} is not an Excel workbook: it contains '{min(others)}'", hint=_AGAIN)
             parts = [_measured(archive, member, what) for member in archive.filelist]
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError) as error:
         raise DataError(

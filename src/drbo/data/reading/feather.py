@@ -13,7 +13,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from drbo.data.files.packed import InputLimit
 from drbo.data.reading.frames import as_frame
-from drbo.data.reading.parquet import check_schema, load_pyarrow
+from drbo.data.reading.guard import read_guarded
+from drbo.data.reading.parquet import check_schema, check_written_out, load_pyarrow
 from drbo.data.reading.source import FileSource
 from drbo.errors import DataError
 
@@ -37,7 +38,7 @@ class FeatherSource(FileSource):
     """A Feather file."""
 
     def _read(self, limit: InputLimit, notes: list[str]) -> "pd.DataFrame":
-        return as_frame(read_feather(self.path, limit))
+        return as_frame(read_guarded("feather", self.path, limit, notes))
 
 
 def read_feather(path: Path, limit: InputLimit) -> Any:
@@ -51,6 +52,7 @@ def read_feather(path: Path, limit: InputLimit) -> Any:
             check_schema(pyarrow, reader.schema, what)
             table = reader.read_all()
         table.validate(full=True)
+        check_written_out(pyarrow, table, limit, path.stat().st_size, what)
         return table
     except (pyarrow.ArrowException, OSError, IndexError, struct.error) as error:
         raise DataError(f"{what} is not a complete Feather file: {error!s:.80}", hint="write it again") from error

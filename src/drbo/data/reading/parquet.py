@@ -22,6 +22,7 @@ from drbo.errors import DataError, ResultError
 
 MAX_FOOTER = 2**25
 MAX_CHUNKS = MAX_PAGES = 2**17
+MAX_VALUES = 2**23  # of a footer; a reader in Python takes a second for three million
 HEADER_BYTES = (2**12, 2**16, 2**20)  # of a page; it may hold the smallest and the largest text of the page
 MAX_CELL = 2**20  # bytes of a column of fixed width
 MAX_DEPTH = 8
@@ -79,11 +80,9 @@ def _table(pyarrow: Any, parquet: Any, path: Path, limit: InputLimit) -> Any:
     """Return the table; repeated texts are stored once, and once they stay until their full size is known."""
     packed, what = path.stat().st_size, f"file '{path}'"
     schema = checked_schema(pyarrow, parquet, path, limit)
-    kinds = (pyarrow.string(), pyarrow.large_string(), pyarrow.binary(), pyarrow.large_binary())
-    texts = [field.name for field in schema if field.type in kinds]
+    texts = [field.name for field in schema if _is_text(pyarrow, field.type)]
     table = parquet.ParquetFile(path, read_dictionary=texts).read()
-    size = sum(_text_bytes(table, name) for name in texts if name in table.column_names)
-    limit.check_unpacked(table.nbytes + size, packed, what)
+    check_written_out(pyarrow, table, limit, packed, what)
     return table.cast(schema)
 
 
@@ -209,13 +208,15 @@ class _Thrift:
     """A struct of the compact protocol at the beginning of some bytes; IndexError: they end too early."""
 
     def __init__(self, raw: bytes) -> None:
-        self._raw, self.at = raw, 0
+        self._raw, self.at, self._left = raw, 0, MAX_VALUES
 
     def fields(self) -> Iterator[tuple[int, int]]:
         """Yield number and type of each field; whoever asks reads or skips its value before the next one."""
         number = 0
+        self._count()
         while (head := self._byte()) & 15 != _STOP:
             number = number + (head >> 4) if head >> 4 else self.integer()
+            self._count()
             yield number, head & 15
 
     def integers(self) -> dict[int, int]:
@@ -258,7 +259,8 @@ class _Thrift:
         elif kind in _LISTS:
             head = self._byte()
             for _ in range(head >> 4 if head >> 4 < 15 else self._varint()):
-                self._pass(1) if head & 15 in _TRUTH else self.skip(head & 15, depth - 1)
+                self._count()
+                self.skip(_BYTE if head & 15 in _TRUTH else head & 15, depth - 1)
         elif kind == _STRUCT:
             for _, inner in self.fields():
                 self.skip(inner, depth - 1)
@@ -269,6 +271,11 @@ class _Thrift:
         """Return a whole number."""
         value = self._varint()
         return (value >> 1) ^ -(value & 1)  # zigzag
+
+    def _count(self) -> None:
+        self._left -= 1
+        if self._left < 0:
+            raise OSError("too many values")
 
     def _byte(self) -> int:
         self.at += 1
@@ -291,13 +298,24 @@ class _Thrift:
                 raise OSError("a number of more than 64 bits")
 
 
-def _text_bytes(table: Any, name: str) -> int:
-    """Return the bytes of a column of texts, written out."""
+def check_written_out(pyarrow: Any, table: Any, limit: InputLimit, packed: int, what: str) -> None:
+    """Refuse a table whose texts, of which repeated ones are stored once, would take too much written out."""
+    size = sum(
+        _text_bytes(column)
+        for column in table.columns
+        if pyarrow.types.is_dictionary(column.type) and _is_text(pyarrow, column.type.value_type)
+    )
+    limit.check_unpacked(table.nbytes + size, packed, what)
+
+
+def _is_text(pyarrow: Any, kind: Any) -> bool:
+    return kind in (pyarrow.string(), pyarrow.large_string(), pyarrow.binary(), pyarrow.large_binary())
+
+
+def _text_bytes(column: Any) -> int:
+    """Return the bytes of a column of coded texts, written out."""
     total = 0
-    for chunk in table.column(name).chunks:
-        if not hasattr(chunk, "dictionary"):
-            total += chunk.nbytes
-            continue
+    for chunk in column.chunks:
         lengths = np.array([len(text or "") for text in chunk.dictionary.to_pylist()], dtype=np.int64)
         codes = chunk.indices.drop_null().to_numpy(zero_copy_only=False)
         total += int(lengths[codes].sum())

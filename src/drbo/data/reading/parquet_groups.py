@@ -8,21 +8,24 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from drbo.data.files.files import refusing
 from drbo.data.files.packed import NO_LIMIT, InputLimit
 from drbo.data.reading.frames import as_frame
+from drbo.data.reading.guard import frames_guarded, pieces_guarded, read_guarded
 from drbo.data.reading.parquet import (
     Chunk,
     check_pages,
+    check_written_out,
     checked_schema,
     chunks_of,
     footer_of,
     n_cells,
-    read_parquet,
     refusing_parquet,
 )
 from drbo.data.reading.source import CELL_BYTES, FileSource, Run, Schema
 from drbo.data.reading.text import check_unique
 from drbo.data.statistics.table_moments import block_rows
+from drbo.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,27 +41,43 @@ class ParquetSource(FileSource):
     """A Parquet file, whose row groups can be read by themselves."""
 
     def _read(self, limit: InputLimit, notes: list[str]) -> "pd.DataFrame":
-        return as_frame(read_parquet(self.path, limit))
+        return as_frame(read_guarded("parquet", self.path, limit, notes))
 
     def schema(self) -> Schema:
         """Return the names of the columns, and the types of those that are no numbers."""
-        found = schema_of(self.path)
+        found, _ = described(self.path)
         names = self.options.chosen(found.names, self.name)
-        return Schema(tuple(names), {name: word for name, word in not_numbers(found).items() if name in names})
+        return Schema(tuple(names), {name: word for name, word in found.not_numbers.items() if name in names})
 
-    def batches(self, run: Run | None = None) -> Iterator[Any]:
-        """Yield the rows as batches of pyarrow."""
-        names = self.options.chosen(schema_of(self.path).names, self.name)
+    def batches(self, run: Run | None = None) -> Iterator["pd.DataFrame"]:
+        """Yield the rows as frames."""
+        names = self.schema().names
         for one in self.runs() if run is None else [run]:
-            yield from batches_of(self.path, names, one)
+            yield from frames_guarded("parquet pieces", self.path, names=names, run=one)
 
     def runs(self) -> list[Run]:
         """Return runs of row groups; one without rows where there are none."""
-        return runs_of(self.path) or [Run(0, 0, 0)]
+        return list(described(self.path)[1]) or [Run(0, 0, 0)]
 
     def size(self) -> float:
         """Return the bytes of the numbers that the footer speaks of."""
         return float(CELL_BYTES * n_cells(self.path))
+
+
+def described(path: Path) -> tuple[Schema, tuple[Run, ...]]:
+    """Return what a file says of its columns, and its row groups in runs; its pages are not looked at yet."""
+    with refusing(path, DataError):
+        status = path.stat()
+        return _described(path, status.st_size, status.st_mtime_ns)
+
+
+@lru_cache(maxsize=1)
+def _described(path: Path, _size: int, _changed: int) -> tuple[Schema, tuple[Run, ...]]:
+    words = list[str]()
+    columns, groups = pieces_guarded("parquet description", path, words)
+    others = [name for name, is_number in columns.items() if not is_number]
+    runs = zip(*(groups[field].tolist() for field in Run._fields), strict=True)
+    return Schema(tuple(columns), dict(zip(others, words, strict=True))), tuple(Run(*run) for run in runs)
 
 
 def schema_of(path: Path) -> Any:
@@ -106,14 +125,17 @@ def batches_of(path: Path, names: Sequence[str], run: Run) -> Iterator[Any]:
         place = {name: j for j, name in enumerate(file.schema_arrow.names)}
         _check_run(path, {place[name] for name in names}, run)
         groups = range(run.begin, run.end)
-        yield from file.iter_batches(batch_size=block_rows(len(names)), columns=list(names), row_groups=groups)
+        packed, what = path.stat().st_size, f"file '{path}'"
+        for batch in file.iter_batches(batch_size=block_rows(len(names)), columns=list(names), row_groups=groups):
+            check_written_out(pyarrow, pyarrow.Table.from_batches([batch]), NO_LIMIT, packed, what)
+            yield batch
         pyarrow.default_memory_pool().release_unused()
 
 
 def _check_run(path: Path, columns: set[int], run: Run) -> None:
     """Refuse pages that unpack to too much, and let the system read them all meanwhile: they are needed next."""
     status = path.stat()
-    every = _described(path, status.st_size, status.st_mtime_ns)
+    every = _chunks(path, status.st_size, status.st_mtime_ns)
     chunks = [chunk for chunk in every if run.begin <= chunk.group < run.end and chunk.column in columns]
     if not chunks:
         return
@@ -126,7 +148,7 @@ def _check_run(path: Path, columns: set[int], run: Run) -> None:
 
 
 @lru_cache(maxsize=1)
-def _described(path: Path, size: int, _changed: int) -> tuple[Chunk, ...]:
+def _chunks(path: Path, size: int, _changed: int) -> tuple[Chunk, ...]:
     """Return the column chunks of a file, whose footer may take a second to read: once for all of its runs."""
     what = f"file '{path}'"
     with path.open("rb") as stream:

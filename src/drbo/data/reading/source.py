@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_ch
 
 from drbo.data.files.files import refusing
 from drbo.data.files.packed import InputLimit
+from drbo.data.reading.guard import releasing
 from drbo.deadline import current
 from drbo.errors import DataError, SettingsError, name_hint
 
@@ -152,7 +153,7 @@ class Source(Protocol):
         """Return all rows; what was assumed is added to the notes."""
         import pandas as pd
 
-        with closing(frames_of(self)) as frames:
+        with releasing(), closing(frames_of(self)) as frames:
             return pd.concat(list(frames) or [pd.DataFrame(columns=self.schema().names)], ignore_index=True)
 
 
@@ -251,11 +252,23 @@ def frames_of(source: Source) -> Generator["pd.DataFrame"]:
     """Yield the rows of a source as they are, text among them, some thousand at a time."""
     for part in source.parts():
         with closing(naming_blocks(part)) as batches:
-            yield from (batch.to_pandas() if hasattr(batch, "to_pandas") else batch for batch in batches)
+            yield from batches
 
 
-def naming_blocks(source: Source, run: Run | None = None, start: int = 0, size: int | None = None) -> Generator[Any]:
-    """Yield the batches of a source; an error while one is read says which one, so that it can be found.
+def frame_of(batch: Any) -> "pd.DataFrame":
+    """Return a batch as a frame; what pandas takes for the index of a batch of pyarrow is a column like any other."""
+    frame: pd.DataFrame = batch.to_pandas() if hasattr(batch, "to_pandas") else batch
+    lost = [name for name in batch.schema.names if name not in frame.columns] if hasattr(batch, "num_rows") else []
+    if not lost:
+        return frame
+    frame = frame.reset_index(drop=True).assign(**{name: batch.column(name).to_pandas() for name in lost})
+    return frame[list(batch.schema.names)]
+
+
+def naming_blocks(
+    source: Source, run: Run | None = None, start: int = 0, size: int | None = None
+) -> Generator["pd.DataFrame"]:
+    """Yield the batches of a source as frames; an error while one is read says which one, so that it can be found.
 
     Batches of ``size`` rows are numbered from the first row of the file; ``start`` is the first row that is read here.
     """
@@ -264,7 +277,7 @@ def naming_blocks(source: Source, run: Run | None = None, start: int = 0, size: 
         with refusing(getattr(source, "path", source.name), DataError):
             for batch in batches:
                 current().check()
-                yield batch
+                yield frame_of(batch)
                 place, number = place + len(batch), number + 1
     except DataError as error:
         block = number + 1 if size is None else place // size + 1

@@ -15,6 +15,7 @@ import numpy as np
 
 from drbo.arrays import Floats
 from drbo.data.files.files import npz_bytes, read_bytes, read_json, read_member, refusing, stored_archive, write_file
+from drbo.data.files.packed import SmallReads
 from drbo.data.reading.frames import check_unicode
 from drbo.data.reading.lines import MAX_COLUMNS
 from drbo.data.reading.source import Stamp
@@ -101,9 +102,9 @@ def is_moments_file(path: Path) -> bool:
     if path.suffix.lower() != ".npz" or not path.is_file():
         return False
     try:
-        with path.open("rb") as stream, zipfile.ZipFile(stream) as archive:
+        with path.open("rb") as stream, zipfile.ZipFile(SmallReads(stream, f"file '{path}'")) as archive:
             return {"about.npy", "products.npy"} <= set(archive.namelist())
-    except (OSError, zipfile.BadZipFile):
+    except (OSError, ResultError, zipfile.BadZipFile):
         return False
 
 

@@ -5,8 +5,7 @@ alone, and so do all sums: not on who reads a section, nor on how many read at t
 """
 
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -20,7 +19,6 @@ from drbo.data.statistics.kept_rows import Kept, KeptRows
 from drbo.data.statistics.pattern_moments import PatternSums
 from drbo.data.statistics.resamples import ResampledSums
 from drbo.data.statistics.table_moments import TableMoments, block_rows, summed
-from drbo.deadline import current
 from drbo.errors import DataError
 
 if TYPE_CHECKING:
@@ -80,7 +78,7 @@ class SectionSums:
         kept = KeptRows(d, self.seed, threshold=threshold, n_before=section.n_before) if self.keep_rows else None
         patterns = PatternSums(self.names, self.resamples, self.seed) if self.keep_patterns else None
         resampled = ResampledSums(d, self.resamples, self.seed) if self.resamples else None
-        with self._rows(section) as rows:
+        with closing(self._numbers(section)) as rows:
             summands = rows if self.bases is None else _functions(rows, self.bases)
             totals = summed(
                 names, summands, place=section.start, resampled=resampled,
@@ -88,27 +86,13 @@ class SectionSums:
             )  # fmt: skip
         return Part(totals, None if kept is None else kept.kept(), patterns)
 
-    @contextmanager
-    def _rows(self, section: Section) -> Iterator[Iterator[Floats]]:
-        """Give the rows of a section, in pieces; files are closed at the end, whatever happens.
-
-        No other thread may close a database when it collects garbage: only runs, which need none, are read ahead.
-        """
-        with closing(self._numbers(section)) as rows:
-            if section.run is None:
-                yield rows
-                return
-            with closing(_ahead(rows)) as ahead:
-                yield ahead
-
     def _numbers(self, section: Section) -> Generator[Floats]:
         """Yield the numbers of batches; an error names the batch."""
         place, size = section.start, None if section.run is None else block_rows(len(self.names))
         with closing(naming_blocks(section.source, section.run, place, size)) as batches:
             for number, batch in enumerate(batches, 1):
                 if section.run is None and number == 1:
-                    found = batch.schema.names if hasattr(batch, "num_rows") else list(batch.columns)
-                    check_same_columns(self.names, found, section.source.name, self.first)
+                    check_same_columns(self.names, list(batch.columns), section.source.name, self.first)
                 block = number if size is None else place // size + 1
                 where = f"{section.source.name}, block {block} (rows {place} to {place + len(batch) - 1})"
                 if len(batch):
@@ -163,20 +147,12 @@ def _functions(pieces: Iterable[Floats], bases: Bases) -> Iterator[Floats]:
         yield from (bases(piece[start : start + size]) for start in range(0, len(piece), size))
 
 
-def _values(batch: Any, names: Sequence[str], levels: Mapping[str, Sequence[str]], where: str) -> Floats:
-    """Return the numbers of a batch of pyarrow or of a frame, with categories as their places among the levels."""
-    is_arrow = hasattr(batch, "num_rows")
-    frame = batch.to_pandas() if not is_arrow and hasattr(batch, "to_pandas") else batch
+def _values(batch: "pd.DataFrame", names: Sequence[str], levels: Mapping[str, Sequence[str]], where: str) -> Floats:
+    """Return the numbers of a batch, with categories as their places among the levels."""
     values = np.empty((len(batch), len(names)), order="F")
     for j, name in enumerate(names):
-        column = frame.column(name) if is_arrow else frame[name]
-        if name in levels:
-            values[:, j] = codes_of(column.to_pandas().rename(name) if is_arrow else column, levels[name], where)
-        elif is_arrow:
-            # Where no cell is missing, by the way on which pyarrow does not import pandas.
-            values[:, j] = column.to_numpy(zero_copy_only=False) if column.null_count else np.from_dlpack(column)
-        else:
-            values[:, j] = _numbers(column, where)
+        column = batch[name]
+        values[:, j] = codes_of(column, levels[name], where) if name in levels else _numbers(column, where)
     return values
 
 
@@ -214,13 +190,3 @@ def _finite(values: Floats, names: Sequence[str], where: str) -> Floats:
             hint="replace it, or rescale the column",
         )
     return values
-
-
-def _ahead(pieces: Iterator[Floats]) -> Generator[Floats]:
-    """Yield pieces, of which the next one is read while the last one is used."""
-    with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(next, pieces, None)
-        while (piece := waiting.result()) is not None:
-            current().check()
-            waiting = pool.submit(next, pieces, None)
-            yield piece

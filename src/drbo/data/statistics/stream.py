@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from drbo.data.reading.guard import releasing
 from drbo.data.reading.source import Source
 from drbo.data.statistics.kept_rows import KeptRows
 from drbo.data.statistics.moments_file import Begun
@@ -32,6 +33,7 @@ def in_turn(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> I
     yield from (work(*arguments[number]) for number in range(len(arguments)))
 
 
+@releasing()
 def streamed(
     source: Source,
     *,
