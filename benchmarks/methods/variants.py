@@ -20,7 +20,7 @@ from drbo.search.paper.inputs import Inputs
 from drbo.search.paper.networks import DropoutSurrogate
 from drbo.search.paper.propose import RegionProposer
 from drbo.search.paper.region import Candidates
-from drbo.search.paper.score_tensors import combined, prices
+from drbo.search.paper.score_tensors import combined
 from drbo.search.paper.space import Space
 from drbo.settings import Settings
 
@@ -95,7 +95,7 @@ class DirectAcquisition(Acquisition):
         """Return one drawn score (C,) per candidate."""
         vectors = candidates.vectors()
         dags, node = self.space.decode(vectors), torch.zeros(1, dtype=torch.int64, device=vectors.device)
-        drawn = self.surrogate.sample_rows(node, dags.reshape(1, len(dags), -1), generator)
+        drawn = self.surrogate.sample_rows(node, dags.reshape(1, len(dags), -1).to(vectors.dtype), generator)
         return self.surrogate.to_local(node, drawn)[0]
 
 
@@ -132,7 +132,7 @@ class ExactAcquisition(Acquisition):
             parents = self.space.parents(vectors, node)
             noise = torch.randn(len(vectors), generator=generator, device=vectors.device)
             local[:, i] = draw_posterior(seen[i], values[i], parents[0].to(seen.dtype), noise)
-            price[:, i] = prices(self.score, node, parents)[0]
+            price[:, i] = self.prices.asked(node, parents)[0]
         return combined(self.score, local, price)
 
 
@@ -185,7 +185,7 @@ class SparseAcquisition(ExactAcquisition):
         seen, parents = self.history.parents(rows), self.space.parents(vectors, nodes)
         noise = torch.randn(len(nodes), len(vectors), generator=generator, device=vectors.device)
         local = inducing.draw(seen, self.history.local(rows), parents.to(seen.dtype), noise).to(vectors.dtype)
-        return combined(self.score, local.T, prices(self.score, nodes, parents).T)
+        return combined(self.score, local.T, self.prices.asked(nodes, parents).T)
 
 
 class SparseProposer(ExactProposer):
