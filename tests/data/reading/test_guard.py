@@ -336,6 +336,8 @@ def test_a_stream_that_is_left_ends_its_process(stream):
     with closing(frames_of(open_source(folder / "t.db"))) as frames:
         next(frames)
     assert not guard._idle
+    assert len(open_source(folder).frame([])) == 900  # of its Parquet file
+    assert not guard._idle
 
 
 def test_a_process_that_ended_while_it_waited_is_replaced(stream):

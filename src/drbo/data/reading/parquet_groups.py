@@ -51,9 +51,10 @@ class ParquetSource(FileSource):
 
     def batches(self, run: Run | None = None) -> Iterator["pd.DataFrame"]:
         """Yield the rows as frames."""
-        names = self.schema().names
+        schema = self.schema()
+        reader = "parquet pieces" if schema.not_numbers else "parquet numbers"
         for one in self.runs() if run is None else [run]:
-            yield from frames_guarded("parquet pieces", self.path, names=names, run=one)
+            yield from frames_guarded(reader, self.path, names=schema.names, run=one)
 
     def runs(self) -> list[Run]:
         """Return runs of row groups; one without rows where there are none."""
