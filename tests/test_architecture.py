@@ -406,6 +406,30 @@ def test_types_of_arrays_are_named_in_one_module():
     assert again == []
 
 
+def _asks_for_parts(text: str) -> list[int]:
+    """Return the lines where code looks at which parts a table has, instead of asking it a question."""
+    nodes = list(ast.walk(ast.parse(text)))
+    asked = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    found = [
+        node.lineno
+        for node in nodes
+        if isinstance(node, ast.Attribute) and node.attr == "totals" and id(node) not in asked
+    ]
+    tables = [
+        ast.unparse(node.left)
+        for node in nodes
+        if isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.Is | ast.IsNot)
+    ]
+    return found + [0 for left in tables if re.fullmatch(r"(\w+\.)*(table|checked|whole|rows)\.experiments", left)]
+
+
+def test_only_statistics_know_which_parts_of_a_table_there_are():
+    rooms = [path for path in MODULES if path.parts[:2] != ("data", "statistics")]
+    found = {str(path): _asks_for_parts((SOURCE / path).read_text()) for path in rooms}
+    assert {path: lines for path, lines in found.items() if lines} == {}
+    assert _asks_for_parts("if a.table.experiments is None or table.totals.n: source.totals()") == [1, 0]
+
+
 #: Where the tests of a package's own module are.
 OF_PACKAGES = {"__init__.py": "test_architecture.py", "cli/__init__.py": "cli/test_program.py"}
 

@@ -18,11 +18,11 @@ from drbo.data.reading.source import Source, frames_of
 from drbo.data.statistics.coded import Indicators, levels_of
 from drbo.data.statistics.grouped import counts_of
 from drbo.data.statistics.row_counts import is_discrete
-from drbo.data.statistics.sections import Bases
 from drbo.data.statistics.stream import Spread, in_turn, streamed
-from drbo.data.statistics.table_moments import TableMoments
+from drbo.data.statistics.table_moments import Bases, TableMoments
 from drbo.deadline import OutOfTimeError, current
 from drbo.errors import DataError, SettingsError, TimeLimitError
+from drbo.scores.registry import needs_of, score_class
 from drbo.search.evaluation.spread import spread
 from drbo.settings import Settings
 
@@ -147,11 +147,8 @@ class Gathering:
         """Return functions of the columns that a score needs the sums of; None: it needs none."""
         if totals.levels:
             return Indicators(totals.levels)
-        if self.score != "splines":
-            return None
-        from drbo.scores.curves import Curves
-
-        return Curves.of_sample(totals.sample)
+        kind = score_class(self.score) if isinstance(self.score, str) and self.score != "auto" else self.score
+        return kind.basis_functions(totals.sample) if "bases" in needs_of(kind) else None
 
 
 def gathered(X: Any, given: Mapping[str, Any], seed: int, resamples: int = 0) -> Any:

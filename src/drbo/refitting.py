@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from drbo.arrays import Indices
+from drbo.arrays import Indices, Ints
 from drbo.choices import ScoreChoice
 from drbo.claims.refits.confidence import Confidence
 from drbo.claims.refits.refit import TableRefit
@@ -69,14 +69,13 @@ class FittedModel:
             columns = list(as_frame(self.preparation.variables(X)).columns)
             table = self.preparation.again(X, self.result.names, sample_weight)
             plan = plan.of_rows(self.preparation.used_rows(X, sample_weight))
-        found = table.experiments
-        plan = plan.of_groups(table.groups).of_experiments(None if found is None else found.codes)
-        if table.totals is not None:
-            plan = replace(plan, drawn=_enough(table.totals))
+        plan, drawn = plan.of_groups(table.groups).of_experiments(table.experiments), table.resampled_rows
+        if drawn is not None:
+            plan = replace(plan, drawn=_enough(drawn))
         elif plan.kind == "counted":
             plan = replace(plan, counts=_counts(table))
         refit = replace(self._refit(table, columns, warm), counted=plan.kind == "counted")
-        told = table.weights if table.totals is None or table.totals.resamples is None else table.totals.resamples.n
+        told = table.weights if drawn is None or not len(drawn) else drawn
         kept = None if keep is None else Kept(Path(keep), resampling_key(self.result, plan, warm, told))
         return bootstrap(
             refit, refit.table.n_rows, self.result.names, plan,
@@ -144,14 +143,13 @@ def _rows_or_sums(X: Any) -> Any:
     return X
 
 
-def _enough(totals: TableMoments) -> int:
-    """Return how many resamples were drawn of rows that are only summed up."""
-    drawn = totals.resamples
-    if drawn is not None and (few := int(drawn.n.min())) < LEAST_ROWS:
+def _enough(drawn: Ints) -> int:
+    """Return how many resamples were drawn, each of so many rows."""
+    if len(drawn) and (few := int(drawn.min())) < LEAST_ROWS:
         raise DataError(
             f"a resample has {few} rows, but at least {LEAST_ROWS} are needed", hint="a bootstrap needs more rows"
         )
-    return 0 if drawn is None else len(drawn)
+    return len(drawn)
 
 
 def _counts(table: Table) -> Indices:

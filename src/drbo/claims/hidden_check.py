@@ -99,7 +99,7 @@ def _unconfirmed(score: Score, dag: Bools, table: Table | None) -> Bools:
     """Return the arrows of the class that tests which allow hidden causes do not find, or whose ends share a cause."""
     class_arrows = dag & ~dag_to_cpdag(dag).T
     linear = score.gaussian()
-    by_table = score.regression in ("splines", "ranks") or (score.takes_missing and not score.linear_weights)
+    by_table = score.regression in ("splines", "ranks") or ("moments" in score.needs and not score.linear_weights)
     if linear is None and by_table and table is not None:  # it looks at linear relations too, but keeps none
         linear = score_class("bic-nv")(table).gaussian()
     if linear is None or dag.sum() > MAX_EDGES:

@@ -131,10 +131,7 @@ class Preparation:
             return table, notes
         share = found.share(table.n_all)
         told = f"every row counts as {share:.2g} rows, because neighbouring rows are similar"
-        if table.totals is not None:
-            return replace(table, totals=replace(table.totals, worth=share)), (*notes, told)
-        weights = np.full(table.n_rows, share) if table.weights is None else table.weights * share
-        return replace(table, weights=weights), (*notes, told)
+        return table.counting_as(share), (*notes, told)
 
     def _of_totals(self, totals: TableMoments, sample_weight: npt.ArrayLike | None) -> Prepared:
         """Return the checked table of a fit to moments, with the rows that were kept beside them."""

@@ -61,10 +61,9 @@ def checked_totals(
         if is_constant(float(low), float(high))
     }
     table = apply_policy(table, constant, "on_constant", on_constant, notes)
-    assert table.totals is not None
     numbers = np.array([j for j, one in enumerate(table.levels) if one is None], dtype=np.intp)
     if len(numbers):
-        dependent = find_dependent_sums(table.totals.take(numbers))
+        dependent = find_dependent_sums(totals.take(np.array([totals.names.index(table.names[j]) for j in numbers])))
         faults = {int(numbers[j]): fault for j, fault in dependent.items()}
         table = apply_policy(table, faults, "on_collinear", on_collinear, notes)
     ranges = zip(totals.names, levels, totals.high - totals.low, totals.whole, strict=True)

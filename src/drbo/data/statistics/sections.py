@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from drbo.data.statistics.coded import codes_of
 from drbo.data.statistics.kept_rows import Kept, KeptRows
 from drbo.data.statistics.pattern_moments import PatternSums
 from drbo.data.statistics.resamples import ResampledSums
-from drbo.data.statistics.table_moments import TableMoments, block_rows, summed
+from drbo.data.statistics.table_moments import Bases, TableMoments, block_rows, summed
 from drbo.deadline import current
 from drbo.errors import DataError
 
@@ -35,17 +35,6 @@ class Section:
     start: int = 0  # its first row
     n_before: int = 0  # rows of the table before it, at least
     run: Run | None = None  # None: all rows of the source
-
-
-class Bases(Protocol):
-    """Functions of the columns of a table, which are summed up in place of the columns."""
-
-    @property
-    def widths(self) -> Indices:
-        """Functions of each column (d,)."""
-
-    def __call__(self, rows: Floats, /) -> Floats:
-        """Return the values (n, D) of all functions for some rows (n, d)."""
 
 
 class Part(NamedTuple):

@@ -11,8 +11,8 @@ from drbo.data.reading.source import Source
 from drbo.data.statistics.kept_rows import KeptRows
 from drbo.data.statistics.moments_file import Begun
 from drbo.data.statistics.pattern_moments import PatternSums
-from drbo.data.statistics.sections import Bases, Part, Section, SectionSums, sections_of
-from drbo.data.statistics.table_moments import TableMoments
+from drbo.data.statistics.sections import Part, Section, SectionSums, sections_of
+from drbo.data.statistics.table_moments import Bases, TableMoments
 from drbo.errors import DataError
 
 #: So many rows with the same sums are the same rows.

@@ -1,4 +1,7 @@
-"""The checked table that every score is built from."""
+"""The checked table that every score is built from.
+
+The module is long because it answers whatever others ask of a table, so that nobody looks at which parts it has.
+"""
 
 import hashlib
 import time
@@ -6,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
-from typing import Literal
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from drbo.arrays import Floats, Indices
+from drbo.arrays import Floats, Indices, Ints
 from drbo.data.checks.experiments import Experiments
 from drbo.data.statistics.blocks import gathered, is_large, row_blocks
 from drbo.data.statistics.content_order import column_order, row_order
@@ -22,11 +25,21 @@ from drbo.deadline import current
 from drbo.errors import DataError, name_hint
 
 Kind = Literal["numeric", "categorical"]
+#: What may be known of a table: its rows, their means and covariances, sums over functions of its columns, or counts.
+Statistic = Literal["rows", "moments", "bases", "counts"]
 
 #: A table of more columns is wide: its covariance is computed once.
 MANY_COLUMNS = 1_000
 #: To sort a large table, and to hash it, takes about so many times as long as to check it.
 SORTING_SHARE = 5.0
+
+
+class BasisMoments(NamedTuple):
+    """Moments of functions of the columns, those of the first column first."""
+
+    n: int  # rows
+    covariance: Floats  # (w, w)
+    widths: Indices  # (d,) functions of each column
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,9 +93,44 @@ class Table:
         return float(self.n_rows if self.weights is None else self.weights.sum())
 
     @property
+    def n_worth(self) -> float:
+        """Number of rows that rows which do not count as one each count as together; 0: each counts as one."""
+        each = self.weights is None if self.totals is None else self.totals.worth == 1
+        return 0.0 if each else self.n_counted
+
+    @property
     def n_columns(self) -> int:
         """Number of columns."""
         return int(self.values.shape[1])
+
+    @property
+    def whole(self) -> bool:
+        """Whether all rows are here, and not only a sample of them, or none."""
+        return self.totals is None
+
+    @property
+    def complete(self) -> bool:
+        """Whether all cells of all rows are here."""
+        return self.whole and not self.incomplete
+
+    @property
+    def from_experiments(self) -> bool:
+        """Whether it is known which experiment each row comes from."""
+        return self.experiments is not None
+
+    @property
+    def bases(self) -> "BasisMoments | None":
+        """What is known of functions of the columns of rows that are not here."""
+        if self.totals is None or self.totals.bases is None:
+            return None
+        return BasisMoments(self.totals.bases.n, self.totals.bases.moments.covariance, self.totals.widths)
+
+    @property
+    def offers(self) -> frozenset[Statistic]:
+        """What a score can be computed from: complete rows tell all the rest."""
+        if self.totals is None:
+            return frozenset({"moments"}) if self.incomplete else frozenset(get_args(Statistic))
+        return frozenset({"moments"} if self.totals.bases is None else {"moments", "bases"})
 
     def index(self, name: str) -> int:
         """Return the place of the column of this name."""
@@ -115,7 +163,7 @@ class Table:
     @property
     def by_moments(self) -> bool:
         """Whether rows are weighted, incomplete or only summed, so that :attr:`moments` stand for them."""
-        return self.weights is not None or self.totals is not None or self.incomplete
+        return self.weights is not None or not self.complete
 
     @cached_property
     def moments(self) -> Moments | None:
@@ -145,6 +193,18 @@ class Table:
             return self.moments
         return self.large_moments if self.summed else self.values
 
+    @property
+    def moments_of_all(self) -> Moments:
+        """Mean and covariance of all rows, complete or not."""
+        return self.large_moments if self.moments is None else self.moments
+
+    @property
+    def ranges(self) -> tuple[Floats, Floats]:
+        """The smallest and the largest value of each column (d,) among all rows."""
+        if self.totals is not None:
+            return self.totals.low, self.totals.high
+        return np.nanmin(self.values, axis=0), np.nanmax(self.values, axis=0)
+
     @cached_property
     def large_moments(self) -> Moments:
         """Mean and covariance of a complete table, computed block by block."""
@@ -164,6 +224,47 @@ class Table:
             return self
         rows = self.take(np.flatnonzero(self.experiments.control), np.arange(self.n_columns))
         return replace(rows, experiments=None)
+
+    @property
+    def rows_here(self) -> "Table":
+        """The rows that are here, as a table of their own."""
+        return replace(self, totals=None)
+
+    @property
+    def rows_in_order(self) -> "Table":
+        """Rows that stood beside each other when they were read: all, or the first ones of many."""
+        if self.totals is None:
+            return self
+        kept = self.totals.first
+        return replace(self, values=kept if kept.size else np.empty((0, self.n_columns)), totals=None)
+
+    @cached_property
+    def runs(self) -> Experiments:
+        """The experiments that the rows come from: a control alone, where nothing was said about them."""
+        return self.experiments or Experiments(np.zeros(self.n_rows, dtype=np.intp), ("control",))
+
+    def within_experiments(self, values: Floats) -> Floats:
+        """Return columns (n, k) without the differences between experiments."""
+        return values if self.experiments is None else self.experiments.centred(values)
+
+    def counting_as(self, share: float) -> "Table":
+        """Return the same table, every row of which counts as so much less than before."""
+        if self.totals is not None:
+            return replace(self, totals=replace(self.totals, worth=share))
+        return replace(self, weights=np.full(self.n_rows, share) if self.weights is None else self.weights * share)
+
+    @property
+    def resampled_rows(self) -> Ints | None:
+        """How many rows (K,) each resample has that was drawn of rows which are not here; None: they are here."""
+        if self.totals is None:
+            return None
+        return np.empty(0, dtype=np.int64) if self.totals.resamples is None else self.totals.resamples.n
+
+    def resample(self, draw: Indices) -> "Table":
+        """Return a resample: these rows or, where rows are not here, the one of this number."""
+        if self.totals is None:
+            return self.take(draw, np.arange(self.n_columns))
+        return replace(self, values=self.values[:0], totals=self.totals.resample(int(draw[0])))
 
     def take(self, rows: Indices, columns: Indices) -> "Table":
         """Return the table with these rows and these columns, in this order."""

@@ -8,7 +8,7 @@ Means are held as a shift and a small offset from it: no digits are lost where m
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,17 @@ FEW_ROWS = 64
 SAMPLE_CELLS, SAMPLE_ROWS = 2**22, 3_000
 #: Rows that describe a table: so many cells, but at least so many rows in all and per column.
 DESCRIBED_CELLS, DESCRIBED_ROWS, DESCRIBED_PER_COLUMN = 2 * 10**6, 1_000, 4
+
+
+class Bases(Protocol):
+    """Functions of the columns of a table, which are summed up in place of the columns."""
+
+    @property
+    def widths(self) -> Indices:
+        """Functions of each column (d,)."""
+
+    def __call__(self, rows: Floats, /) -> Floats:
+        """Return the values (n, D) of all functions for some rows (n, d)."""
 
 
 @dataclass(frozen=True, eq=False)
