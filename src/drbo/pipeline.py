@@ -219,7 +219,7 @@ def _result(problem: Problem, answer: Answer, rulings: Rulings, notes: tuple[str
         ),
         knowledge=request.knowledge,
         table=TableRecord(
-            n_rows=table.n_all,
+            n_rows=table.n,
             n_effective=table.n_worth,
             groups=request.choices.group_column,
             n_groups=0 if table.groups is None else len(np.unique(table.groups)),

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.arrays import Bools, Floats, Indices
+from drbo.data.statistics.sums import Bases
 from drbo.data.statistics.table import Statistic, Table
-from drbo.data.statistics.table_moments import Bases
 from drbo.deadline import current
 from drbo.errors import ScoreError
 from drbo.scores.families import Families

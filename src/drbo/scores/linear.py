@@ -196,10 +196,10 @@ class BicNV(Score):
         """Return the penalty that chance associations of these very columns do not reach, and why."""
         if not tested and table.complete and (penalty := chance_penalty(table.values, table.weights)) is not None:
             return penalty, f"penalty {penalty:g}: with less, {BY_CHANCE}"
-        if table.n_all < FEW_ROWS * table.n_columns:
+        if table.n < FEW_ROWS * table.n_columns:
             why = f"there are fewer than {FEW_ROWS} rows per column, so chance associations fit well"
             return "ebic", f"penalty ebic: {why}"
-        if (count := chance_parents(table.n_all, table.n_columns)) > CHANCE_PARENTS:
+        if (count := chance_parents(table.n, table.n_columns)) > CHANCE_PARENTS:
             return "ebic", f"penalty ebic: with penalty 1, a column would have {count:.1f} parents by chance alone"
         return super().default_penalty(table, tested)
 

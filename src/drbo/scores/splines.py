@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.arrays import Bools, Floats, Indices
-from drbo.data.statistics.table import BasisMoments, Table
-from drbo.data.statistics.table_moments import Bases
+from drbo.data.statistics.sums import Bases, BasisSums
+from drbo.data.statistics.table import Table
 from drbo.data.statistics.units import ranked, unit_free
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Score
@@ -163,7 +163,7 @@ class SplineScore(Score):
             self.groups.append((owner, everything.T @ everything))
             self.group_of[members] = number
 
-    def _add_sums(self, bases: BasisMoments | None) -> None:
+    def _add_sums(self, bases: BasisSums | None) -> None:
         """Keep the Gram matrix of all rows, of which only sums of the products of basis functions are known."""
         if bases is None or bases.widths.max() > self.df:
             raise ScoreError(f"{self.name} needs sums of basis functions with df={self.df}")

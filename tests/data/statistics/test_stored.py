@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from drbo.data.checks.summed import checked_totals
+from drbo.data.checks.summed import checked_sums
 from drbo.data.files.files import npz_bytes, stored_archive
 from drbo.data.statistics.stored import arrays_of, table_of, words_of
+from drbo.data.statistics.sums import Sums
 from drbo.data.statistics.table import Table
-from drbo.data.statistics.table_moments import TableMoments
 from drbo.errors import ResultError
 
 
@@ -21,8 +21,9 @@ def _again(table, **changes):
 
 def _sums(rng):
     x = rng.normal(size=(60, 2))
-    totals = replace(TableMoments.of_rows("ab", x), sample=x[:20], first=x[:9])
-    return checked_totals(totals.with_bases(TableMoments.of_rows("abc", np.c_[x, x[:, 0] ** 2]), np.array([2, 1])))[0]
+    functions = Table.from_sums(Sums.of_rows("abc", np.c_[x, x[:, 0] ** 2]))
+    table = Table.from_sums(Sums.of_rows("ab", x), sample=x[:20], first=x[:9])
+    return checked_sums(table.with_bases(functions, np.array([2, 1])))[0]
 
 
 def test_rows_come_back(rng):
@@ -37,7 +38,7 @@ def test_rows_come_back(rng):
 def test_sums_come_back(rng):
     table = _sums(rng)
     found = _again(table)
-    assert (found.n_all, found.n_rows, found.rows_in_order.n_rows) == (60, 20, 9)
+    assert (found.n, found.n_rows, found.rows_in_order.n_rows) == (60, 20, 9)
     assert found.digest() == table.digest()
     np.testing.assert_array_equal(found.bases.covariance, table.bases.covariance)
 

@@ -17,8 +17,8 @@ from drbo.arrays import Bools, Floats
 from drbo.data.checks.facts import SERIAL_TOPIC, Audit, ColumnFacts, Finding
 from drbo.data.checks.serial import Serial, first_rows, is_clock, serial
 from drbo.data.checks.sortability import explained, sortability
+from drbo.data.statistics.sums import describing_rows
 from drbo.data.statistics.table import Table
-from drbo.data.statistics.table_moments import describing_rows
 from drbo.graph.dag import check_dag
 
 SHOWN_LEVELS = 8
@@ -86,13 +86,13 @@ def _audit_sums(table: Table, *, independent: bool) -> Audit:
         sampled: list[ColumnFacts | None] = [None] * len(names)
         findings = [Finding("sample", text, serious=True)]
     else:
-        text = f"the audit is based on a random sample of {table.n_rows:,} of {table.n_all:,} rows; ranges on all"
+        text = f"the audit is based on a random sample of {table.n_rows:,} of {table.n:,} rows; ranges on all"
         looked = audit(table.rows_here, independent=True)
         sampled = list(looked.columns)
         findings = [Finding("sample", text, serious=False)]
         findings += [one for one in looked.findings if one.topic not in ("sample", "rows", "scale")]
     numeric = [j for j, levels in enumerate(table.levels) if levels is None]
-    findings += [*_few(table.n_all, len(names)), *_scale(spread[numeric], [names[j] for j in numeric])]
+    findings += [*_few(table.n, len(names)), *_scale(spread[numeric], [names[j] for j in numeric])]
     findings += [] if independent else _time(table)
     columns = []
     for j, (name, one) in enumerate(zip(names, sampled, strict=True)):
@@ -141,7 +141,7 @@ def audit_arrows(
     ['varsortability', 'R2-sortability', 'equal variances']
     """
     graph = check_dag(dag)
-    table = _some_rows(replace(table, totals=None)).complete_rows
+    table = _some_rows(table.rows_here).complete_rows
     few = table.n_rows <= table.n_columns or (np.ptp(table.values, axis=0) == 0).any()
     if any(levels is not None for levels in table.levels) or few:
         return ()
@@ -338,8 +338,8 @@ def _time(table: Table) -> list[Finding]:
     listed = _named(list(found.names), found.alike, [f"{value:.2f}" for value in found.lagged])
     text = (
         f"neighbouring rows are correlated in {len(found.alike)} of {len(found.names)} columns, as in a time series or "
-        f"a table sorted by something else (lag-1 correlation: {listed}): {table.n_all:,} rows are worth about "
-        f"{table.n_all * found.share(table.n_all):,.0f} independent ones, and what they share may be a hidden cause. "
+        f"a table sorted by something else (lag-1 correlation: {listed}): {table.n:,} rows are worth about "
+        f"{table.n * found.share(table.n):,.0f} independent ones, and what they share may be a hidden cause. "
         "'drbo lag' adds lagged columns and tiers, --groups names rows that belong together, and --independent-rows "
         "says that their order means nothing (docs/groups.md)"
     )

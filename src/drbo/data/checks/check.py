@@ -116,7 +116,7 @@ def find_fixed(table: Table) -> dict[int, str]:
 
 def recheck(table: Table) -> None:
     """Refuse a table that :func:`check_table` could not have made; for one that was read back from a file."""
-    check_shape(table.n_all, table.n_columns)
+    check_shape(table.n, table.n_columns)
     if len(set(table.names)) < table.n_columns:
         raise DataError("two columns have the same name")
     if not table.whole:  # a sample of their rows may be constant

@@ -19,7 +19,7 @@ from drbo.data.statistics.coded import codes_of
 from drbo.data.statistics.kept_rows import Kept, KeptRows
 from drbo.data.statistics.pattern_moments import PatternSums
 from drbo.data.statistics.resamples import ResampledSums
-from drbo.data.statistics.table_moments import Bases, TableMoments, block_rows, summed
+from drbo.data.statistics.sums import Bases, Sums, block_rows, summed
 from drbo.deadline import current
 from drbo.errors import DataError
 
@@ -40,7 +40,7 @@ class Section:
 class Part(NamedTuple):
     """What is known of a section once it is read."""
 
-    totals: TableMoments
+    sums: Sums
     kept: Kept | None
     patterns: PatternSums | None
 
@@ -63,7 +63,7 @@ class SectionSums:
     def __call__(self, section: Section, threshold: float) -> Part:
         """Return the sums of a section, and the rows that are kept."""
         if not section.source.has_rows():
-            return Part(section.source.totals(), None, None)
+            return Part(section.source.sums(), None, None)
         names = self.names if self.bases is None else names_of_bases(self.names, self.bases.widths)
         d = len(names)
         kept = KeptRows(d, self.seed, threshold=threshold, n_before=section.n_before) if self.keep_rows else None
@@ -71,11 +71,11 @@ class SectionSums:
         resampled = ResampledSums(d, self.resamples, self.seed) if self.resamples else None
         with self._rows(section) as rows:
             summands = rows if self.bases is None else _functions(rows, self.bases)
-            totals = summed(
+            sums = summed(
                 names, summands, place=section.start, resampled=resampled,
                 incomplete=None if patterns is None else patterns.see, **({} if kept is None else {"see": kept.see}),
             )  # fmt: skip
-        return Part(totals, None if kept is None else kept.kept(), patterns)
+        return Part(sums, None if kept is None else kept.kept(), patterns)
 
     @contextmanager
     def _rows(self, section: Section) -> Iterator[Iterator[Floats]]:

@@ -6,14 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from drbo.arrays import Floats
 from drbo.data.checks.check import recheck
 from drbo.data.checks.experiments import Experiments, KnownTarget, known_targets, plain_known
 from drbo.data.files.files import read_member
 from drbo.data.statistics.blocks import is_large
 from drbo.data.statistics.moments_file import moments_bytes, moments_of_bytes
 from drbo.data.statistics.table import Table
-from drbo.data.statistics.table_moments import TableMoments
 from drbo.errors import DataError, DrboError, ResultError
 
 
@@ -45,11 +43,11 @@ def arrays_of(table: Table) -> dict[str, Any]:
     rows |= {} if table.weights is None else {"weights": table.weights}
     rows |= {} if table.groups is None else {"groups": table.groups.astype("<i8")}
     rows |= {} if table.experiments is None else {"experiments": table.experiments.codes.astype("<i8")}
-    if (totals := table.totals) is not None:
-        rows |= {"totals": np.frombuffer(moments_bytes(totals), dtype=np.uint8), "first": totals.first}
-        if totals.bases is not None:
-            rows |= {"bases": np.frombuffer(moments_bytes(totals.bases), dtype=np.uint8)}
-            rows |= {"widths": totals.widths.astype("<i8")}
+    if table.sums is not None:
+        rows |= {"totals": np.frombuffer(moments_bytes(table.sums), dtype=np.uint8), "first": table.first}
+    if table.bases is not None:
+        rows |= {"bases": np.frombuffer(moments_bytes(table.bases.sums), dtype=np.uint8)}
+        rows |= {"widths": table.bases.widths.astype("<i8")}
     return rows
 
 
@@ -67,7 +65,7 @@ def table_of(archive: zipfile.ZipFile, words: dict[str, Any], what: str, limit: 
     if not fits or values.dtype != np.float64:
         raise ResultError(f"{what} does not match its description")
     values = values if is_large(*values.shape) else np.ascontiguousarray(values)
-    table = Table(values, names, kinds, levels, **rows, totals=_totals(archive, values, names, levels, what, limit))
+    table = _summed(Table(values, names, kinds, levels, **rows), archive, what, limit)
     try:
         recheck(table)
     except DataError as error:
@@ -75,26 +73,24 @@ def table_of(archive: zipfile.ZipFile, words: dict[str, Any], what: str, limit: 
     return table
 
 
-def _totals(
-    archive: zipfile.ZipFile, values: Floats, names: tuple[str, ...], levels: Any, what: str, limit: int
-) -> TableMoments | None:
-    """Return the moments of all rows, where only a sample of the rows was saved."""
+def _summed(table: Table, archive: zipfile.ZipFile, what: str, limit: int) -> Table:
+    """Return the table with the sums of all rows, where only a sample of the rows was saved."""
     if "totals.npy" not in archive.namelist():
-        return None
+        return table
     raw = read_member(archive, "totals", f"{what} totals", kinds="u", limit=limit)
     first = read_member(archive, "first", f"{what} first", kinds="f", limit=limit)
-    totals = moments_of_bytes(raw.tobytes(), f"{what} totals").totals
-    if totals.names != names or (first.size and (first.ndim != 2 or first.shape[1:] != values.shape[1:])):
+    sums = moments_of_bytes(raw.tobytes(), f"{what} totals").sums
+    if sums.names != table.names or (first.size and (first.ndim != 2 or first.shape[1:] != table.values.shape[1:])):
         raise ResultError(f"{what} does not match its description")
-    totals = replace(totals, sample=values, first=first, levels=levels)
+    table = replace(table, sums=sums, first=first)
     if "bases.npy" not in archive.namelist():
-        return totals
+        return table
     raw = read_member(archive, "bases", f"{what} bases", kinds="u", limit=limit)
-    bases = moments_of_bytes(raw.tobytes(), f"{what} bases").totals
-    widths = read_member(archive, "widths", f"{what} widths", shape=(len(names),), dtype="<i8")
-    if (widths < 1).any() or widths.sum() != len(bases.names):
+    bases = Table.from_sums(moments_of_bytes(raw.tobytes(), f"{what} bases").sums)
+    widths = read_member(archive, "widths", f"{what} widths", shape=(table.n_columns,), dtype="<i8")
+    if (widths < 1).any() or widths.sum() != bases.n_columns:
         raise ResultError(f"{what} does not match its description")
-    return totals.with_bases(bases, widths.astype(np.intp))
+    return table.with_bases(bases, widths.astype(np.intp))
 
 
 def _experiments(codes: Any, words: dict[str, Any], what: str) -> Experiments | None:
