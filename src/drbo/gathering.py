@@ -19,7 +19,7 @@ from drbo.data.statistics.coded import Indicators, levels_of
 from drbo.data.statistics.grouped import counts_of
 from drbo.data.statistics.row_counts import is_discrete
 from drbo.data.statistics.stream import Spread, in_turn, streamed
-from drbo.data.statistics.sums import Bases
+from drbo.data.statistics.sums import Bases, Sums
 from drbo.data.statistics.table import Table
 from drbo.deadline import OutOfTimeError, current
 from drbo.errors import DataError, SettingsError, TimeLimitError
@@ -150,7 +150,8 @@ class Gathering:
 
 
 def gathered(X: Any, given: Mapping[str, Any], seed: int, resamples: int = 0) -> Any:
-    """Return what a fit with these parameters keeps of the rows of a path or a source; anything else as it is."""
+    """Return what a fit with these parameters keeps of the rows of a path or a source; other tables as they are."""
+    X = Table.from_sums(X) if isinstance(X, Sums) else X
     return X if (source := source_of(X)) is None else _gathering(given, seed, resamples)(source)
 
 

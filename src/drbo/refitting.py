@@ -19,7 +19,6 @@ from drbo.constraints import Constraints
 from drbo.data.checks.prepare import Preparation
 from drbo.data.reading.frames import as_frame
 from drbo.data.statistics.canonical import Canonical
-from drbo.data.statistics.sums import Sums
 from drbo.data.statistics.table import Table
 from drbo.deadline import Deadline, Stop, current
 from drbo.errors import DataError, SettingsError
@@ -60,7 +59,8 @@ class FittedModel:
         sample_weight: npt.ArrayLike | None,
     ) -> Confidence:
         """Return the frequencies of edges and paths over fits of resamples; see :meth:`drbo.DrBO.bootstrap`."""
-        X = _rows_or_sums(X)
+        if isinstance(X, Table) and not X.whole and X.all_kept:  # a short stream
+            X = X.frame()
         table, columns = X, self.columns
         if isinstance(X, Table) and not X.whole:
             table, columns = self.preparation.prepare(X).table, list(X.names)
@@ -130,14 +130,7 @@ class FittedModel:
 
 def n_rows_of(X: Any) -> int:
     """Return the number of rows of what a bootstrap is given."""
-    return X.n if isinstance(X, Sums | Table) else len(as_frame(X))
-
-
-def _rows_or_sums(X: Any) -> Any:
-    """Return the rows of a stream that was so short that all of them were kept, and anything else as it is."""
-    if isinstance(X, Sums):
-        return Table.from_sums(X)
-    return X.frame() if isinstance(X, Table) and not X.whole and X.all_kept else X
+    return X.n if isinstance(X, Table) else len(as_frame(X))
 
 
 def _enough(drawn: Ints) -> int:

@@ -32,7 +32,7 @@ def _names(count):
 def _table(x, curves, rows=50):
     """A table of which only sums and some rows are known."""
     bases = summed(_names(int(curves.widths.sum())), [curves(x[:1_500]), curves(x[1_500:])])
-    table = Table.from_sums(Sums.of_rows(_names(x.shape[1]), x), sample=x[:rows])
+    table = replace(Table.from_sums(Sums.of_rows(_names(x.shape[1]), x)), values=x[:rows])
     return table.with_bases(Table.from_sums(bases), curves.widths)
 
 

@@ -94,13 +94,7 @@ def score_class(name: str) -> Any:
 
 
 def needs_of(made: Any) -> frozenset[Statistic]:
-    """Return what a score needs to know of a table; an object or a function, bound to its own data, needs the rows.
-
-    Examples
-    --------
-    >>> sorted(needs_of(score_class("bge")))
-    ['moments']
-    """
+    """Return what a score needs to know of a table: the rows, unless its class says otherwise."""
     needs: frozenset[Statistic] = getattr(made, "needs", Score.needs) if isinstance(made, type) else Score.needs
     return needs
 

@@ -22,7 +22,7 @@ def _again(table, **changes):
 def _sums(rng):
     x = rng.normal(size=(60, 2))
     functions = Table.from_sums(Sums.of_rows("abc", np.c_[x, x[:, 0] ** 2]))
-    table = Table.from_sums(Sums.of_rows("ab", x), sample=x[:20], first=x[:9])
+    table = replace(Table.from_sums(Sums.of_rows("ab", x)), values=x[:20], first=x[:9])
     return checked_sums(table.with_bases(functions, np.array([2, 1])))[0]
 
 

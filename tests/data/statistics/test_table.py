@@ -210,7 +210,7 @@ def _summed(rng: np.random.Generator) -> tuple[np.ndarray, Table]:
     x = rng.normal([5.0, -1.0], size=(60, 2))
     sums = summed("ab", [x], resampled=ResampledSums(2, 3))
     squares = Table.from_sums(summed("abcd", [np.c_[x, x**2]], resampled=ResampledSums(4, 3)))
-    return x, Table.from_sums(sums, sample=x[::3], first=x[:7]).with_bases(squares, np.array([2, 2]))
+    return x, replace(Table.from_sums(sums), values=x[::3], first=x[:7]).with_bases(squares, np.array([2, 2]))
 
 
 def test_sums_answer_what_rows_do(rng: np.random.Generator) -> None:
@@ -236,7 +236,7 @@ def test_rows_beside_sums_are_a_table_of_their_own(rng: np.random.Generator) -> 
     assert table.rows_in_order.offers == table.rows_here.offers == {"rows", "moments", "bases", "counts"}
     assert Table.from_sums(Sums.of_rows("ab", x)).rows_in_order.values.shape == (0, 2)
     assert not table.all_kept
-    assert Table.from_sums(Sums.of_rows("ab", x), sample=x).all_kept
+    assert replace(Table.from_sums(Sums.of_rows("ab", x)), values=x).all_kept
 
 
 def test_columns_of_sums_keep_what_belongs_to_them(rng: np.random.Generator) -> None:

@@ -19,7 +19,6 @@ from drbo.data.checks.summed import check_missing, checked_sums
 from drbo.data.checks.types import typed
 from drbo.data.reading.frames import as_frame
 from drbo.data.statistics.moments import effective_rows
-from drbo.data.statistics.sums import Sums
 from drbo.data.statistics.table import Table
 from drbo.data.statistics.weights import checked_weights, weights_in_words
 from drbo.errors import DataError, SettingsError
@@ -86,8 +85,8 @@ class Preparation:
 
     def prepare(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> Prepared:
         """Return the checked table of a fit."""
-        if isinstance(X, Sums | Table):
-            return self._of_statistics(Table.from_sums(X) if isinstance(X, Sums) else X, sample_weight)
+        if isinstance(X, Table):
+            return self._of_statistics(X, sample_weight)
         if self.experiments is not None:
             return self._by_experiment(X, sample_weight)
         if split_groups(self._frame(X), self.groups)[1] is not None:
@@ -135,8 +134,9 @@ class Preparation:
 
     def _of_statistics(self, given: Table, sample_weight: npt.ArrayLike | None) -> Prepared:
         """Return the checked table of a fit to moments, with the rows that were kept beside them, or to all rows."""
-        what_it_is = "statistics" if given.whole else "moments"
-        why = "they say how the rows came about" if given.whole else "the rows behind them are not known"
+        why = "moments", "the rows behind them are not known"
+        if given.whole:
+            why = "statistics", "they say how the rows came about"
         for what, other in (
             ("experiments", self.experiments),
             ("groups", self.groups or None),
@@ -145,21 +145,18 @@ class Preparation:
         ):
             if other is not None:
                 raise SettingsError(
-                    f"{what_it_is} cannot be combined with {what}: {why}",
+                    f"{why[0]} cannot be combined with {what}: {why[1]}",
                     hint=f"fit the table itself, or omit {what}",
                 )
-        table, told = given, tuple[str, ...]()
+        table, notes = given, tuple[str, ...]()
         if given.whole:
             recheck(given)
         elif given.all_kept:
-            told = check_missing(given, self.missing)
-            data = self.prepare(given.frame())
-            return replace(data, notes=(*told, *data.notes))
+            notes, data = check_missing(given, self.missing), self.prepare(given.frame())
+            return replace(data, notes=(*notes, *data.notes))
         else:
-            table, told = checked_sums(
-                given, missing=self.missing, on_constant=self.on_constant, on_collinear=self.on_collinear
-            )
-        table, notes = self._counted(table, told)
+            table, notes = checked_sums(given, self.missing, self.on_constant, self.on_collinear)
+        table, notes = self._counted(table, notes)
         return Prepared(list(given.names), table, notes, independent=self.groups is False)
 
     def _by_experiment(self, X: Any, sample_weight: npt.ArrayLike | None) -> Prepared:

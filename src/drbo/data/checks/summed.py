@@ -19,7 +19,7 @@ FEW_CODES = 10
 
 
 def checked_sums(
-    table: Table, *, missing: str = "error", on_constant: str = "error", on_collinear: str = "error"
+    table: Table, missing: str = "error", on_constant: str = "error", on_collinear: str = "error"
 ) -> tuple[Table, tuple[str, ...]]:
     """Return what is known of rows that were summed up, checked, and notes; or refuse it.
 

@@ -16,13 +16,7 @@ from drbo.errors import DataError, DrboError, ResultError
 
 
 def words_of(table: Table) -> dict[str, Any]:
-    """Return what a table is beside its numbers, as JSON knows it.
-
-    Examples
-    --------
-    >>> words_of(Table.from_array(np.eye(2)))["names"]
-    ['x0', 'x1']
-    """
+    """Return what a table is beside its numbers, as JSON knows it."""
     levels = [None if one is None else list(one) for one in table.levels]
     about = {"names": list(table.names), "kinds": list(table.kinds), "levels": levels}
     if (found := table.experiments) is None:
@@ -32,13 +26,7 @@ def words_of(table: Table) -> dict[str, Any]:
 
 
 def arrays_of(table: Table) -> dict[str, Any]:
-    """Return the numbers of a table.
-
-    Examples
-    --------
-    >>> sorted(arrays_of(Table.from_array(np.eye(2))))
-    ['values']
-    """
+    """Return the numbers of a table."""
     rows: dict[str, Any] = {"values": table.values}
     rows |= {} if table.weights is None else {"weights": table.weights}
     rows |= {} if table.groups is None else {"groups": table.groups.astype("<i8")}

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -74,12 +74,12 @@ def streamed(
         _keep(part, kept, patterns)
         tell(plan.begun(total, number))
     assert total is not None
-    found = [None if bases is not None else levels.get(name) for name in total.names]
-    parts_of = () if patterns is None else patterns.parts()
+    found = Table.from_sums(total, levels if bases is None else {})
+    found = found if patterns is None else replace(found, patterns=patterns.parts())
     if kept is None or not total.n:
-        return Table.from_sums(total, found, patterns=parts_of)
+        return found
     rows = kept.kept()
-    return Table.from_sums(total, found, rows.rows, rows.first if len(rows.first) else rows.rows, parts_of)
+    return replace(found, values=rows.rows, first=rows.first if len(rows.first) else rows.rows)
 
 
 class _Seen:

@@ -77,11 +77,6 @@ class Sums:
         return summed(names, [rows])
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The names, under the name that data frames have for them."""
-        return self.names
-
-    @property
     def mean(self) -> Floats:
         """The means (d,)."""
         return self.shift + self.offset

@@ -5,10 +5,11 @@ The module is long because it answers whatever others ask of a table, so that no
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -74,20 +75,11 @@ class Table:
         return cls(array, names, kinds, (None,) * len(names))
 
     @classmethod
-    def from_sums(
-        cls,
-        sums: Sums,
-        levels: Sequence[Sequence[str] | None] | None = None,
-        sample: Floats | None = None,
-        first: Floats | None = None,
-        patterns: tuple[Sums, ...] = (),
-    ) -> "Table":
-        """Return what is known of rows that were summed up: with some of them, and the categories of their columns."""
-        none, d = np.empty((0, len(sums.names))), len(sums.names)
-        known = tuple(None if one is None else tuple(one) for one in levels or (None,) * d)
+    def from_sums(cls, sums: Sums, levels: Mapping[str, Sequence[str]] = MappingProxyType({})) -> "Table":
+        """Return what is known of rows that were summed up; the columns with levels hold categories."""
+        known = tuple(tuple(levels[name]) if name in levels else None for name in sums.names)
         kinds: tuple[Kind, ...] = tuple("numeric" if one is None else "categorical" for one in known)
-        values, beginning = (none if part is None else part for part in (sample, first))
-        return cls(values, sums.names, kinds, known, sums=sums, first=beginning, patterns=patterns)
+        return cls(np.empty((0, len(known))), sums.names, kinds, known, sums=sums)
 
     @property
     def columns(self) -> tuple[str, ...]:
