@@ -223,8 +223,8 @@ def recording_step(column: Floats) -> float:
 
 def _moments(values: Floats, table: Table) -> list[Moments]:
     """Return the moments of columns in each experiment of a table, the control first."""
-    found = []
-    for code in range(len(table.runs.labels)):
-        rows = table.runs.codes == code
+    found, runs = [], table.runs
+    for code in range(len(runs.labels)):
+        rows: Any = runs.codes == code if len(runs.labels) > 1 else slice(None)
         found.append(moments(values[rows], None if table.weights is None else table.weights[rows]))
     return found
