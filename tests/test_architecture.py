@@ -431,6 +431,25 @@ def test_types_of_arrays_are_named_in_one_module():
     assert again == []
 
 
+def _asks_for_parts(text: str) -> list[str]:
+    """Return where code looks at which parts a table has, instead of asking it a question."""
+    nodes = list(ast.walk(ast.parse(text)))
+    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}
+    parts = [node for node in nodes if isinstance(node, ast.Attribute) and node.attr in ("totals", "sums")]
+    compared = [ast.unparse(node) for node in nodes if isinstance(node, ast.Compare)]
+    forks = [text for text in compared if re.search(r"\b(table|checked|whole|rows)\.experiments is", text)]
+    return [ast.unparse(node) for node in parts if id(node) not in called] + forks
+
+
+def test_only_statistics_know_which_parts_of_a_table_there_are():
+    checks_sums = Path("data/checks/summed.py")
+    rooms = [path for path in MODULES if path.parts[:2] != ("data", "statistics") and path != checks_sums]
+    found = {str(path): _asks_for_parts((SOURCE / path).read_text()) for path in rooms}
+    assert {path: places for path, places in found.items() if places} == {}
+    forked = "if a.table.experiments is None or table.sums.n: source.sums()"
+    assert _asks_for_parts(forked) == ["table.sums", "a.table.experiments is None"]
+
+
 #: Where the tests of a package's own module are.
 OF_PACKAGES = {"__init__.py": "test_architecture.py", "cli/__init__.py": "cli/test_program.py"}
 

@@ -8,9 +8,9 @@ import pytest
 
 from drbo import DrBO
 from drbo.data.reading.read import open_source
-from drbo.data.statistics import table_moments
+from drbo.data.statistics import sums
 from drbo.data.statistics.stream import streamed
-from drbo.data.statistics.table_moments import TableMoments
+from drbo.data.statistics.sums import Sums
 from drbo.errors import CheckpointError, DataError, SettingsError
 
 SCORES = ("bic-nv", "bic-ev", "bge")
@@ -25,16 +25,16 @@ def _table(n=1_500):
 
 
 def _moments(frame):
-    return TableMoments.of_rows(list(frame), frame.to_numpy())
+    return Sums.of_rows(list(frame), frame.to_numpy())
 
 
 @pytest.fixture
 def _small_sample(monkeypatch):
     """A stream keeps 400 rows, and the first 400."""
-    monkeypatch.setattr(table_moments, "SAMPLE_CELLS", 0)
-    monkeypatch.setattr(table_moments, "SAMPLE_ROWS", 400)
-    monkeypatch.setattr(table_moments, "DESCRIBED_CELLS", 0)
-    monkeypatch.setattr(table_moments, "DESCRIBED_ROWS", 400)
+    monkeypatch.setattr(sums, "SAMPLE_CELLS", 0)
+    monkeypatch.setattr(sums, "SAMPLE_ROWS", 400)
+    monkeypatch.setattr(sums, "DESCRIBED_CELLS", 0)
+    monkeypatch.setattr(sums, "DESCRIBED_ROWS", 400)
 
 
 @pytest.mark.parametrize("score", SCORES)
@@ -115,7 +115,7 @@ def test_a_stream_has_the_answer_of_the_table(tmp_path, score):
     frame.to_csv(path, index=False)
     how = {"score": score, "score_options": {"penalty": "ebic"}, "random_state": 0}
     totals = streamed(open_source(path), keep_rows=True)
-    assert len(totals.sample) == 400
+    assert len(totals.values) == 400
     whole, parts = DrBO(**how).fit(frame), DrBO(**how).fit(totals)
     assert parts.score_ == pytest.approx(whole.score_, rel=1e-9)
     assert np.array_equal(parts.result_.cpdag, whole.result_.cpdag)
@@ -131,7 +131,7 @@ def test_the_noise_check_of_a_stream_uses_the_sample(tmp_path):
     frame.to_csv(tmp_path / "t.csv", index=False)
     totals = streamed(open_source([tmp_path / "t.csv"]), keep_rows=True)
     stream = DrBO(random_state=0, score="bic-nv").fit(totals).result_.claims.noise[0]
-    sample = DrBO(random_state=0, score="bic-nv").fit(pd.DataFrame(totals.sample, columns=list(frame)))
+    sample = DrBO(random_state=0, score="bic-nv").fit(pd.DataFrame(totals.values, columns=list(frame)))
     assert (stream.cause, stream.effect) == ("dose", "response")
     whole = sample.result_.claims.noise[0].check
     assert (stream.check.verdict, stream.check.noise) == (whole.verdict, whole.noise)
@@ -179,7 +179,7 @@ def _bent(n):
     for j in range(1, 8):
         x[:, j] += 0.7 * x[:, j - 1] + 0.2 * (x[:, j - 1] ** 2 - 1)
         x[:, j] /= x[:, j].std()
-    return TableMoments.of_rows([f"x{j}" for j in range(8)], x)
+    return Sums.of_rows([f"x{j}" for j in range(8)], x)
 
 
 def test_graphs_do_not_fill_up_with_the_rows():

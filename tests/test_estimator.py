@@ -2,6 +2,7 @@ import pickle
 import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -585,3 +586,17 @@ def test_two_searches_do_not_write_into_one_folder(rng, tmp_path):
 
     DrBO(score="bge", random_state=0, checkpoint=tmp_path, callbacks=[another]).fit(x)
     assert DrBO.resume(tmp_path).result_.seed == 0
+
+
+def test_statistics_are_fitted_as_they_are(rng):
+    a = rng.normal(size=400)
+    frame = pd.DataFrame({"a": a, "b": a + rng.normal(size=400), "c": rng.normal(size=400)})
+    weights = rng.integers(1, 4, size=400).astype(float)
+    table = Table.from_array(frame.to_numpy(), list(frame))
+    given = DrBO(random_state=0).fit(replace(table, weights=weights))
+    assert given.result_.score == DrBO(random_state=0).fit(frame, sample_weight=weights).result_.score
+    assert given.feature_names_in_.tolist() == list("abc")
+    with pytest.raises(SettingsError, match="statistics cannot be combined with sample weights: they say how"):
+        DrBO().fit(table, sample_weight=weights)
+    with pytest.raises(DataError, match="column 'b' is constant"):
+        DrBO().fit(Table.from_array(frame.to_numpy() * [1, 0, 1], list(frame)))

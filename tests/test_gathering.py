@@ -9,9 +9,9 @@ import pytest
 from drbo import DrBO, gathering
 from drbo.data.reading.read import open_source
 from drbo.data.reading.source import ReadOptions
-from drbo.data.statistics import table_moments
+from drbo.data.statistics import sums
 from drbo.data.statistics.moments_file import save_moments
-from drbo.data.statistics.table_moments import TableMoments
+from drbo.data.statistics.sums import Sums
 from drbo.deadline import Deadline
 from drbo.errors import DataError, SettingsError, TimeLimitError
 from drbo.gathering import COPIES, Gathering
@@ -42,8 +42,8 @@ def _small_memory(monkeypatch):
 
 @pytest.fixture
 def _small_sample(monkeypatch):
-    monkeypatch.setattr(table_moments, "SAMPLE_CELLS", 0)
-    monkeypatch.setattr(table_moments, "SAMPLE_ROWS", 400)
+    monkeypatch.setattr(sums, "SAMPLE_CELLS", 0)
+    monkeypatch.setattr(sums, "SAMPLE_ROWS", 400)
 
 
 def test_the_size_of_a_table_decides_by_a_formula(path):
@@ -141,7 +141,7 @@ def test_categories_are_counted_and_have_no_order(tmp_path):
 
 def test_moments_of_several_owners_are_fitted(frame, tmp_path):
     for k, part in enumerate((frame[:600], frame[600:])):
-        save_moments(tmp_path / f"{k}.npz", TableMoments.of_rows(list(frame), part.to_numpy()))
+        save_moments(tmp_path / f"{k}.npz", Sums.of_rows(list(frame), part.to_numpy()))
     model = DrBO(**HOW).fit(open_source([tmp_path / "0.npz", tmp_path / "1.npz"]))
     assert model.score_ == pytest.approx(DrBO(**HOW).fit(frame).score_, rel=1e-9)
     with pytest.raises(SettingsError, match="has the same content as"):
@@ -150,8 +150,8 @@ def test_moments_of_several_owners_are_fitted(frame, tmp_path):
 
 def test_a_sample_of_a_long_table_is_drawn(path, monkeypatch):
     assert Gathering().sample(open_source(path))[1] == 1_500
-    monkeypatch.setattr(table_moments, "SAMPLE_CELLS", 0)
-    monkeypatch.setattr(table_moments, "SAMPLE_ROWS", 50)
+    monkeypatch.setattr(sums, "SAMPLE_CELLS", 0)
+    monkeypatch.setattr(sums, "SAMPLE_ROWS", 50)
     rows, n_rows = Gathering(stream=True).sample(open_source(path))
     assert (len(rows), n_rows) == (50, 1_500)
 

@@ -6,7 +6,7 @@ import pytest
 
 import drbo
 from drbo.data.reading.read import open_source
-from drbo.data.statistics import table_moments
+from drbo.data.statistics import sums
 from drbo.errors import SettingsError
 from drbo.gathering import Gathering
 from tests.test_experiments import runs
@@ -41,8 +41,8 @@ def test_problems_come_with_what_solves_them(frame):
 def test_a_file_is_checked_as_its_table(frame, tmp_path, monkeypatch):
     frame.to_csv(tmp_path / "t.csv", index=False)
     assert str(drbo.check(tmp_path / "t.csv")) == str(drbo.check(frame))
-    monkeypatch.setattr(table_moments, "SAMPLE_CELLS", 0)
-    monkeypatch.setattr(table_moments, "SAMPLE_ROWS", 50)
+    monkeypatch.setattr(sums, "SAMPLE_CELLS", 0)
+    monkeypatch.setattr(sums, "SAMPLE_ROWS", 50)
     monkeypatch.setattr(Gathering, "streams", lambda *_: True)
     found = drbo.check(open_source(tmp_path / "t.csv"))
     assert (found.n_rows, found.n_checked) == (200, 50)

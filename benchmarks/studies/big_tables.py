@@ -31,7 +31,7 @@ from benchmarks.parameters import Names, Numbers, Seeds
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import DrBO
-from drbo.data.statistics.table_moments import TableMoments, summed
+from drbo.data.statistics.sums import Sums, summed
 
 ROOT = Path(__file__).parents[2]
 N_COLUMNS, PIECE = 100, 100_000
@@ -116,7 +116,7 @@ def strength(
         rng = np.random.default_rng(seed)
         joined = np.triu(rng.random((BENT_COLUMNS,) * 2) < 2 * PARENTS / (BENT_COLUMNS - 1), 1)
         weights = joined * rng.uniform(0.5, 1.5, joined.shape) * rng.choice([-1, 1], joined.shape)
-        total: TableMoments | None = None
+        total: Sums | None = None
         for count in sorted(rows):
             while total is None or total.n < count:
                 more = min(PIECE, count - (0 if total is None else total.n))

@@ -201,7 +201,7 @@ class Choices:
             choice, options, _ = PAPER_CHOICES[self.preset]
             given = {**options, **given}
             reasons = (f"score {choice}: set by the preset {self.preset!r}",)
-        elif isinstance(choice, str) and choice == "auto" and table.experiments is not None:
+        elif isinstance(choice, str) and choice == "auto" and table.from_experiments:
             choice, reasons, _ = experiment_score(table)
         elif isinstance(choice, str) and choice == "auto" and self.hidden:
             choice, reasons = HIDDEN_SCORE, ("score bic-nv: hidden causes are searched for with linear relations",)

@@ -159,8 +159,9 @@ class DrBO(FittedAttributes, BaseEstimator):
         Parameters
         ----------
         X : (n, d) table, the path of a file or of a folder of Parquet files, a
-            :class:`~drbo.data.reading.source.Source`, or, for linear scores, a
-            :class:`~drbo.data.statistics.table_moments.TableMoments`. A file whose fit would take more than the setting
+            :class:`~drbo.data.reading.source.Source`, what is known of a table
+            (:class:`~drbo.data.statistics.table.Table`) or, for linear scores, the
+            :class:`~drbo.data.statistics.sums.Sums` over its rows. A file whose fit would take more than the setting
             ``max_memory`` is read piece by piece (docs/big-tables.md).
         y : ignored.
         sample_weight : (n,) a row of weight w counts as w equal rows, for linear scores and BGe and, with integer

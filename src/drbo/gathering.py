@@ -19,11 +19,12 @@ from drbo.data.reading.source import Source, frames_of
 from drbo.data.statistics.coded import Indicators, levels_of
 from drbo.data.statistics.grouped import counts_of
 from drbo.data.statistics.row_counts import is_discrete
-from drbo.data.statistics.sections import Bases
 from drbo.data.statistics.stream import Spread, in_turn, streamed
-from drbo.data.statistics.table_moments import TableMoments
+from drbo.data.statistics.sums import Bases, Sums
+from drbo.data.statistics.table import Table
 from drbo.deadline import OutOfTimeError, current
 from drbo.errors import DataError, SettingsError, TimeLimitError
+from drbo.scores.registry import needs_of, score_class
 from drbo.search.evaluation.spread import spread
 from drbo.settings import Settings
 
@@ -105,13 +106,13 @@ class Gathering:
             )
         with in_time(MORE_TIME):
             if not (has_rows := all(part.has_rows() for part in source.parts())):
-                return Gathered(source, self._totals(source, {}, has_rows))
+                return Gathered(source, self._summed(source, {}, has_rows))
             with closing(frames_of(source)) as frames:
                 first = next(frames, None)
             if first is not None and is_discrete(first):
                 return Gathered(source, *counts_of(source))
             levels = {} if first is None else levels_of(source, first)
-            return Gathered(source, self._totals(source, levels, has_rows))
+            return Gathered(source, self._summed(source, levels, has_rows))
 
     def all_rows(self, source: Source) -> "pd.DataFrame":
         """Return all rows, or refuse a source of which there are too many."""
@@ -130,34 +131,29 @@ class Gathering:
         with releasing(), closing(frames_of(source)) as frames:
             return sampled(frames)
 
-    def _totals(self, source: Source, levels: Mapping[str, tuple[str, ...]], has_rows: bool) -> TableMoments:
-        """Return the moments of a source, with a sample of the rows if all of them are seen here."""
+    def _summed(self, source: Source, levels: Mapping[str, tuple[str, ...]], has_rows: bool) -> Table:
+        """Return the sums over a source, with a sample of the rows if all of them are seen here."""
         passed = partial(
             streamed, source, levels=levels, seed=self.seed, resamples=self.resamples, spread=spread_over(self.executor)
         )
-        totals: TableMoments = passed(keep_rows=has_rows, keep_patterns=has_rows and self.missing == "em")
-        if levels:
-            totals = replace(totals, levels=tuple(levels.get(name) for name in totals.names))
-        if (bases := None if totals.all_kept or not has_rows else self._bases(totals)) is not None:
-            totals = totals.with_bases(passed(bases=bases), bases.widths)
-        if self.resamples and not totals.all_kept:
-            drawn = 0 if totals.resamples is None else len(totals.resamples)
-            Resampling(self.resamples, drawn=drawn).check(totals.n)  # before the search, not after it
-        return totals
+        found: Table = passed(keep_rows=has_rows, keep_patterns=has_rows and self.missing == "em")
+        if (bases := None if found.all_kept or not has_rows else self._bases(found)) is not None:
+            found = found.with_bases(passed(bases=bases), bases.widths)
+        if self.resamples and not found.all_kept:
+            Resampling(self.resamples, drawn=len(found.resampled_rows)).check(found.n)  # not after the search
+        return found
 
-    def _bases(self, totals: TableMoments) -> Bases | None:
+    def _bases(self, found: Table) -> Bases | None:
         """Return functions of the columns that a score needs the sums of; None: it needs none."""
-        if totals.levels:
-            return Indicators(totals.levels)
-        if self.score != "splines":
-            return None
-        from drbo.scores.curves import Curves
-
-        return Curves.of_sample(totals.sample)
+        if "categorical" in found.kinds:
+            return Indicators(found.levels)
+        kind = score_class(self.score) if isinstance(self.score, str) and self.score != "auto" else self.score
+        return kind.basis_functions(found.values) if "bases" in needs_of(kind) else None
 
 
 def gathered(X: Any, given: Mapping[str, Any], seed: int, resamples: int = 0) -> Any:
-    """Return what a fit with these parameters keeps of the rows of a path or a source; anything else as it is."""
+    """Return what a fit with these parameters keeps of the rows of a path or a source; other tables as they are."""
+    X = Table.from_sums(X) if isinstance(X, Sums) else X
     return X if (source := source_of(X)) is None else _gathering(given, seed, resamples)(source)
 
 

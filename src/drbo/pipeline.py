@@ -222,8 +222,8 @@ def _result(problem: Problem, answer: Answer, rulings: Rulings, notes: tuple[str
         ),
         knowledge=request.knowledge,
         table=TableRecord(
-            n_rows=table.n_all,
-            n_effective=_worth(table),
+            n_rows=table.n,
+            n_effective=table.n_worth,
             groups=request.choices.group_column,
             n_groups=0 if table.groups is None else len(np.unique(table.groups)),
             sha256=digest,
@@ -285,12 +285,6 @@ def _torch_version() -> str:
 
 def _assumption(score: Score) -> str:
     return "rows with interventions" if score.targets is not None else score.assumption
-
-
-def _worth(table: Table) -> float:
-    """Return what rows that do not count as one each are worth together; 0: each counts as one."""
-    each = table.weights is None if table.totals is None else table.totals.worth == 1
-    return 0.0 if each else table.n_counted
 
 
 def _plain_options(options: dict[str, Any]) -> dict[str, Any]:

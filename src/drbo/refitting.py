@@ -10,18 +10,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from drbo.arrays import Indices
+from drbo.arrays import Indices, Ints
 from drbo.choices import ScoreChoice
 from drbo.claims.refits.confidence import Confidence
 from drbo.claims.refits.refit import TableRefit
 from drbo.claims.refits.resampling import Kept, Progress, Resampling, bootstrap
 from drbo.constraints import Constraints
 from drbo.data.checks.prepare import Preparation
-from drbo.data.checks.summed import kept_rows
 from drbo.data.reading.frames import as_frame
 from drbo.data.statistics.canonical import Canonical
 from drbo.data.statistics.table import Table
-from drbo.data.statistics.table_moments import TableMoments
 from drbo.deadline import Deadline, Stop, current
 from drbo.errors import DataError, SettingsError
 from drbo.problem import where
@@ -60,22 +58,22 @@ class FittedModel:
         sample_weight: npt.ArrayLike | None,
     ) -> Confidence:
         """Return the frequencies of edges and paths over fits of resamples; see :meth:`drbo.DrBO.bootstrap`."""
-        X = _rows_or_sums(X)
+        if isinstance(X, Table) and not X.whole and X.all_kept:  # a short stream
+            X = X.frame()
         table, columns = X, self.columns
-        if isinstance(X, TableMoments):
+        if isinstance(X, Table) and not X.whole:
             table, columns = self.preparation.prepare(X).table, list(X.names)
         elif not isinstance(X, Table):
             columns = list(as_frame(self.preparation.variables(X)).columns)
             table = self.preparation.again(X, self.result.names, sample_weight)
             plan = plan.of_rows(self.preparation.used_rows(X, sample_weight))
-        found = table.experiments
-        plan = plan.of_groups(table.groups).of_experiments(None if found is None else found.codes)
-        if table.totals is not None:
-            plan = replace(plan, drawn=_enough(table.totals))
+        plan, drawn = plan.of_groups(table.groups).of_experiments(table.experiments), table.resampled_rows
+        if not table.whole:
+            plan = replace(plan, drawn=_enough(drawn))
         elif plan.kind == "counted":
             plan = replace(plan, counts=_counts(table))
         refit = replace(self._refit(table, columns, warm), counted=plan.kind == "counted")
-        told = table.weights if table.totals is None or table.totals.resamples is None else table.totals.resamples.n
+        told = drawn if len(drawn) else table.weights
         kept = None if keep is None else Kept(Path(keep), resampling_key(self.result, plan, warm, told))
         return bootstrap(
             refit, refit.table.n_rows, self.result.names, plan,
@@ -132,26 +130,16 @@ class FittedModel:
 
 def n_rows_of(X: Any) -> int:
     """Return the number of rows of what a bootstrap is given."""
-    if isinstance(X, TableMoments):
-        return X.n
-    return X.n_rows if isinstance(X, Table) else len(as_frame(X))
+    return X.n if isinstance(X, Table) else len(as_frame(X))
 
 
-def _rows_or_sums(X: Any) -> Any:
-    """Return the rows of a stream that was so short that all of them were kept, and anything else as it is."""
-    if isinstance(X, TableMoments) and X.all_kept:
-        return kept_rows(X)
-    return X
-
-
-def _enough(totals: TableMoments) -> int:
-    """Return how many resamples were drawn of rows that are only summed up."""
-    drawn = totals.resamples
-    if drawn is not None and (few := int(drawn.n.min())) < LEAST_ROWS:
+def _enough(drawn: Ints) -> int:
+    """Return how many resamples were drawn, each of so many rows."""
+    if len(drawn) and (few := int(drawn.min())) < LEAST_ROWS:
         raise DataError(
             f"a resample has {few} rows, but at least {LEAST_ROWS} are needed", hint="a bootstrap needs more rows"
         )
-    return 0 if drawn is None else len(drawn)
+    return len(drawn)
 
 
 def _counts(table: Table) -> Indices:

@@ -184,7 +184,7 @@ def _examined(found: TableCheck, checked: Table, *, is_em: bool, independent: bo
         whole = checked if is_em else checked.complete_rows  # imputed tables are complete
         name, _, reasons = Choices(score="auto").of_score(whole)
         found = replace(found, score=str(name), reasons=tuple(reasons))
-        if checked.experiments is not None:
+        if checked.from_experiments:
             found = replace(found, experiments=tuple(describe(checked)))
         found = replace(found, findings=(*findings, *_about_scale(checked.control_rows)))  # the longest, tells least
     return found

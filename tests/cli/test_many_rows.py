@@ -11,7 +11,7 @@ import pytest
 from click.testing import Result
 
 from drbo.data.reading import parquet_groups
-from drbo.data.statistics import table_moments
+from drbo.data.statistics import sums
 from tests.hidden import confounded_table
 
 Run = Callable[..., Result]
@@ -19,8 +19,8 @@ Run = Callable[..., Result]
 
 @pytest.fixture
 def _small_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_moments, "SAMPLE_CELLS", 0)
-    monkeypatch.setattr(table_moments, "SAMPLE_ROWS", 60)
+    monkeypatch.setattr(sums, "SAMPLE_CELLS", 0)
+    monkeypatch.setattr(sums, "SAMPLE_ROWS", 60)
 
 
 def _edges(done: Result) -> list[str]:
@@ -194,8 +194,8 @@ def test_splines_are_fitted_from_two_passes(run: Run, folder: Path, monkeypatch:
     frame = pd.DataFrame({"a": a, "b": b, "c": a**2 + b + rng.normal(size=3_000)})
     frame.to_csv("bent.csv", index=False)
     whole = run("fit", "bent.csv", "--score", "splines", "--json")
-    monkeypatch.setattr(table_moments, "SAMPLE_CELLS", 1)
-    monkeypatch.setattr(table_moments, "SAMPLE_ROWS", 1_000)
+    monkeypatch.setattr(sums, "SAMPLE_CELLS", 1)
+    monkeypatch.setattr(sums, "SAMPLE_ROWS", 1_000)
     command = ("fit", "bent.csv", "--stream", "--score", "splines", "--bootstrap", "3")
     done = run(*command, "-o", "out", "--json")
     assert done.exit_code == 0, done.stderr
@@ -219,8 +219,8 @@ def test_numbers_and_categories_are_fitted_from_three_passes(
     frame["b"] = frame["a"] + noise[1]
     frame.to_csv("t.csv", index=False)
     whole = run("fit", "t.csv", "--on-constant", "drop", "--json")
-    monkeypatch.setattr(table_moments, "SAMPLE_CELLS", 1)
-    monkeypatch.setattr(table_moments, "SAMPLE_ROWS", 500)
+    monkeypatch.setattr(sums, "SAMPLE_CELLS", 1)
+    monkeypatch.setattr(sums, "SAMPLE_ROWS", 500)
     refused = run("fit", "t.csv", "--stream")
     assert refused.exit_code == 2
     assert "column 'only' is constant (every row contains one)" in refused.stderr

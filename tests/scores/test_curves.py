@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from drbo.data.statistics.sums import Sums, summed
 from drbo.data.statistics.table import Table
-from drbo.data.statistics.table_moments import TableMoments, summed
 from drbo.data.statistics.units import unit_free
 from drbo.errors import DataError, ScoreError
 from drbo.scores.curves import Curves
@@ -32,8 +32,8 @@ def _names(count):
 def _table(x, curves, rows=50):
     """A table of which only sums and some rows are known."""
     bases = summed(_names(int(curves.widths.sum())), [curves(x[:1_500]), curves(x[1_500:])])
-    totals = TableMoments.of_rows(_names(x.shape[1]), x).with_bases(bases, curves.widths)
-    return replace(Table.from_array(x[:rows], _names(x.shape[1])), totals=totals)
+    table = replace(Table.from_sums(Sums.of_rows(_names(x.shape[1]), x)), values=x[:rows])
+    return table.with_bases(Table.from_sums(bases), curves.widths)
 
 
 def _families(rng, d):
@@ -94,11 +94,11 @@ def test_sums_of_other_functions_are_refused(x):
         build_score("mixed", table)
     with pytest.raises(DataError, match="score 'splines-ranks' needs the rows of the table"):
         build_score("splines-ranks", table)
-    plain = replace(table, totals=replace(table.totals, bases=None))
+    plain = replace(table, bases=None)
     with pytest.raises(DataError, match="score 'splines' needs the rows of the table"):
         build_score("splines", plain)
     with pytest.raises(DataError, match="the files have 3999 complete rows, but 4000 when they were first read"):
-        plain.totals.with_bases(TableMoments.of_rows(["a"], x[1:, :1]), np.array([1]))
+        plain.with_bases(Table.from_sums(Sums.of_rows(["a"], x[1:, :1])), np.array([1]))
 
 
 def test_a_rare_value_that_is_not_in_the_rows_adds_nothing(x, rng):

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from drbo.data.statistics.coded import Indicators
+from drbo.data.statistics.sums import BasisSums, Sums, summed
 from drbo.data.statistics.table import Table
-from drbo.data.statistics.table_moments import TableMoments, summed
 from drbo.errors import ScoreError
 from drbo.scores import mixed
 from drbo.scores.families import Families
@@ -244,14 +244,13 @@ def test_sums_over_indicators_have_the_score_of_the_rows(rng):
     kinds = tuple("numeric" if one is None else "categorical" for one in levels)
     table = Table(values, tuple("abcd"), kinds, levels)
     indicators = Indicators(levels)
-    bases = summed([f"f{k}" for k in range(6)], [indicators(values)])
-    totals = replace(TableMoments.of_rows("abcd", values), levels=levels).with_bases(bases, indicators.widths)
-    sums = replace(table, values=values[:10], totals=totals)
+    bases = BasisSums(summed([f"f{k}" for k in range(6)], [indicators(values)]), indicators.widths)
+    sums = replace(table, values=values[:10], sums=Sums.of_rows("abcd", values), bases=bases)
     sets = [(j, some) for j in range(4) for size in range(4) for some in combinations({*range(4)} - {j}, size)]
     families = Families.from_sets(4, sets)
     whole, found = DegenerateGaussian(table), DegenerateGaussian(sums)
     assert np.allclose(whole.local(families), found.local(families), rtol=1e-9, atol=1e-9)
     assert np.array_equal(whole.family_price(families), found.family_price(families))
     kept = np.arange(6) != 1  # a category that occurs in no row of a resample
-    rare = replace(totals, bases=replace(bases, products=bases.products * np.outer(kept, kept)))
-    assert np.isfinite(DegenerateGaussian(replace(sums, totals=rare)).local(families)).all()
+    rare = bases._replace(sums=replace(bases.sums, products=bases.sums.products * np.outer(kept, kept)))
+    assert np.isfinite(DegenerateGaussian(replace(sums, bases=rare)).local(families)).all()

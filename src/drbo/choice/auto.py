@@ -73,11 +73,11 @@ def choose_score(table: Table) -> ChosenScore:
     >>> choose_score(Table.from_array([[0, 1], [1, 1], [0, 0], [1, 0]])).name
     'bdeu'
     """
-    if table.totals is not None and "categorical" not in table.kinds:
+    if not table.whole and "categorical" not in table.kinds:
         why = "only moments of all rows are known, so relations are assumed to be linear"
         return ChosenScore("bic-nv", (f"score bic-nv: {why}",))
     discrete = [_is_discrete(table, column) for column in range(table.n_columns)]
-    if table.totals is None and all(discrete) and not table.incomplete and table.groups is None:
+    if table.complete and all(discrete) and table.groups is None:
         return ChosenScore("bdeu", (f"score bdeu: all columns are discrete ({_levels_in_words(table)})",))
     categorical = [column for column, levels in enumerate(table.levels) if levels is not None]
     if categorical:

@@ -108,8 +108,7 @@ def _misfits(
     record: ExperimentRecord, table: Table, dag: Bools, regression: Regression, seed: int
 ) -> tuple[Misfit, ...]:
     """Test, within each experiment, whether the residual of each column is independent of its causes."""
-    experiments, rng, p_values = table.experiments, np.random.default_rng(seed), dict[tuple[str, str], float]()
-    assert experiments is not None
+    experiments, rng, p_values = table.runs, np.random.default_rng(seed), dict[tuple[str, str], float]()
     kinds = experiments.kinds(table.names)
     for code, label in enumerate(record.labels):
         rows = np.flatnonzero(experiments.codes == code)

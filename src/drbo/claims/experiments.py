@@ -120,7 +120,7 @@ def experiment_record(
     dag: Bools,  # (d, d) over the columns of the table
 ) -> ExperimentRecord | None:
     """Return what each experiment changes in a graph, with the margins; None without experiments, or another score."""
-    if table.experiments is None or not isinstance(score, ByExperiment):
+    if not (table.from_experiments and isinstance(score, ByExperiment)):
         return None
     families = Families.from_dags(dag[None])
     whole = score.changes(families)
@@ -133,7 +133,7 @@ def experiment_record(
         names = {"experiment": score.labels[experiment], "column": table.names[node]}
         targets.append(Target(**names, margin=margin, kind=kind))  # type: ignore[arg-type]
     targets.sort(key=lambda one: (-one.margin, one.experiment, one.column))
-    found = table.experiments
+    found = table.runs
     return ExperimentRecord(
         column=found.column, labels=found.labels, rows=tuple(found.counts.tolist()), targets=tuple(targets)
     )
@@ -168,16 +168,16 @@ def unfollowed(
     something else, such as a hidden cause.
     """
     record = experiment_record(score, table, dag)
-    if record is None or table.experiments is None or not isinstance(score, ByExperiment):
+    if record is None or not isinstance(score, ByExperiment):
         return {}
     weights = shared_weights(score, dag)
     if weights is None:
         return {}
     total = np.linalg.inv(np.eye(len(dag)) - weights[0])  # effects along all paths
     place = {name: j for j, name in enumerate(table.names)}
-    control, found, followed = table.values[table.experiments.control], dict[tuple[str, str], str](), set[Any]()
+    control, found, followed = table.values[table.runs.control], dict[tuple[str, str], str](), set[Any]()
     for code, label in enumerate(record.labels[1:], start=1):
-        own, targets = table.values[table.experiments.codes == code], record.targets_of(label)
+        own, targets = table.values[table.runs.codes == code], record.targets_of(label)
         error = np.sqrt(own.var(axis=0) / len(own) + control.var(axis=0) / len(control))
         moved = np.abs(own.mean(axis=0) - control.mean(axis=0))
         for target in [one for k, one in enumerate(targets) if k == 0 or one.kind != "found"]:
@@ -226,8 +226,7 @@ def describe(table: Table) -> list[Described]:
     A column has moved if a two-sample Kolmogorov-Smirnov test against the control, of categories a chi-squared test,
     rejects at the level of 0.01 divided by the number of columns.
     """
-    experiments = table.experiments
-    assert experiments is not None
+    experiments = table.runs
     score = build_score(experiment_score(table).name, table, {"penalty": "ebic"})
     dag = OrderSearch(score, Settings(order_patience=QUICK), max_searches=1).run().best.dags[0]
     record = experiment_record(score, table, dag)

@@ -69,7 +69,7 @@ def suitable_tests(inquiry: Inquiry) -> SetTests | None:
     """Return the tests that belong to the likelihood of a score; None: they need rows, and there are none."""
     score = inquiry.score
     linear = score.gaussian()
-    by_table = score.regression in ("splines", "ranks") or (score.takes_missing and not score.linear_weights)
+    by_table = score.regression in ("splines", "ranks") or ("moments" in score.needs and not score.linear_weights)
     if linear is None and by_table and not score.by_experiment:  # it looks at linear relations too, but keeps none
         linear = score_class("bic-nv")(inquiry.table).gaussian()
     if linear is not None:

@@ -94,12 +94,12 @@ def _in_words(path: Path, found: "Gathered", why: str) -> str:
     if found.counts is not None:
         size = f"{found.counts.sum():,} rows, {table.shape[1]} columns"
         return f"{path}: {size}, read piece by piece{why}; {len(found.counts):,} different rows were counted"
-    drawn = f"{len(table.sample):,} of them, drawn at random," if len(table.sample) < table.n else "all of them"
-    kept = f"; {drawn} were kept" if table.sample.size else ""
+    drawn = f"{table.n_rows:,} of them, drawn at random," if table.n_rows < table.n else "all of them"
+    kept = f"; {drawn} were kept" if table.n_rows else ""
     many = f"{len(files)} files" if len(files) > 1 else files[0].stamp()[0]
-    times = "" if table.bases is None else " three times" if table.levels else " twice"
+    times = "" if table.bases is None else " three times" if "categorical" in table.kinds else " twice"
     read = f"read piece by piece{times}{why}" if any(file.has_rows() for file in files) else "moments"
-    return f"{many}: {table.n + table.dropped:,} rows, {len(table.names)} columns, {read}{kept}"
+    return f"{many}: {table.n_read:,} rows, {len(table.names)} columns, {read}{kept}"
 
 
 def opened(paths: Sequence[Path], options: Mapping[str, Any]) -> "Source":

@@ -250,7 +250,7 @@ def resampled_graphs(
     """
     done = 0
     try:
-        plan = Resampling(n).of_experiments(None if table.experiments is None else table.experiments.codes)
+        plan = Resampling(n).of_experiments(table.experiments)
         for k, (rows, _) in enumerate(plan.draws(table.n_rows, seed)):
             current().check()
             found = refit(rows, int(np.random.default_rng([seed, k]).integers(2**31)))

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.arrays import Bools, Floats, Indices
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.sums import Bases
+from drbo.data.statistics.table import Statistic, Table
 from drbo.deadline import current
 from drbo.errors import ScoreError
 from drbo.scores.families import Families
@@ -83,10 +84,9 @@ class Score:
     nested: bool = False
     #: What weights of rows it can use: none, whole numbers, or any.
     row_weights: Literal["none", "counts", "any"] = "none"
-    #: It needs no more than means and covariances, so cells may be missing: see :func:`drbo.data.moments.moments`.
-    takes_missing: bool = False
-    #: It needs no more than sums of products of functions of the columns: :attr:`drbo.data.TableMoments.bases`.
-    takes_bases: bool = False
+    #: What it needs to know of a table. Complete rows tell all: their means and covariances ("moments"), sums over
+    #: functions of the columns ("bases", see :meth:`basis_functions`) and counts. Missing cells leave moments alone.
+    needs: frozenset[Statistic] = frozenset({"rows"})
     #: A local score costs at most about 0.2 ms on this table, so that a search may ask for tens of thousands: route
     #: "auto" then climbs over orders (docs/orders.md). Nothing is timed. A subclass that computes local values of its
     #: own says so itself. A score whose cost depends on the table sets it in ``__init__``.
@@ -129,8 +129,7 @@ class Score:
         self._prior = checked_prior(edge_prior, self.n_nodes)
         self.targets = checked_targets(targets, table.n_rows, self.n_nodes)
         if table.weights is None and self.targets is None:
-            known = table.n_rows if table.totals is None else table.totals.moments.n
-            self._set_rows(np.full(self.n_nodes, known), penalty)
+            self._set_rows(np.full(self.n_nodes, table.n_counted), penalty)
             return
         times = np.ones(table.n_rows) if table.weights is None else table.weights
         counted = np.ones((table.n_rows, self.n_nodes), dtype=bool) if self.targets is None else ~self.targets
@@ -146,6 +145,11 @@ class Score:
         if not VALUE.isdisjoint(own):
             for name in {"compiled", "family_work"}.difference(own):
                 setattr(cls, name, getattr(Score, name))
+
+    @classmethod
+    def basis_functions(cls, sample: Floats) -> Bases | None:  # noqa: ARG003 - subclasses do
+        """Return the functions of columns of numbers whose sums it needs, by a sample (n, d); None: it has none."""
+        return None
 
     def _set_rows(self, n_rows: npt.NDArray[Any], penalty: float | Literal["ebic"]) -> None:
         """Set the rows that count for each node and, from them, the price of one parameter."""

@@ -59,7 +59,7 @@ class BGe(Score):
     score_equivalent = True
     evidence_scale = 1.0
     row_weights = "any"
-    takes_missing = True
+    needs = frozenset({"moments"})
     cheap = True
     default_pruner = "f-test"
     default_strength = 0.001
@@ -76,10 +76,10 @@ class BGe(Score):
     ) -> None:
         super().__init__(table, **options)
         _check_numeric(table)
-        if table.totals is None:
+        if table.whole:
             check_not_constant(table, self.name)
         row_sets = row_groups(self.targets, table.n_rows, self.n_nodes)
-        if table.totals is not None or (table.large and table.moments is None and len(row_sets) == 1):
+        if not table.whole or (table.large and table.moments is None and len(row_sets) == 1):
             groups = [_large_group(table, standardize)]
             self._set_prior(groups, alpha_mu, alpha_w, t)
             return
@@ -206,7 +206,7 @@ class BGe(Score):
 
 def _large_group(table: Table, standardize: bool) -> tuple[Indices, Floats, Floats]:
     """Return all nodes, their scatter and their means, from the moments of a large or summed table."""
-    found = table.large_moments if table.totals is None else table.totals.moments
+    found = table.moments_of_all
     if not standardize:
         return np.arange(table.n_columns), found.n * found.covariance, found.mean
     deviation = np.sqrt(np.diag(found.covariance))

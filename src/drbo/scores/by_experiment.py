@@ -62,7 +62,7 @@ class ByExperiment(Score):
                 hint="'none': an experiment with known targets changes nothing else",
             )
         self.charge = 1.0 if isinstance(self.penalty, str) else self.penalty
-        self.labels = ("control",) if table.experiments is None else table.experiments.labels
+        self.labels = table.runs.labels
         self.states = _states(table, others)  # (E, d)
 
     def changes(self, families: Families, fixed: Ints | None = None) -> Changes:
@@ -94,9 +94,7 @@ class ByExperiment(Score):
 
 def _states(table: Table, others: str) -> Ints:
     """Return what may happen to each column in each experiment (E, d)."""
-    if table.experiments is None:
-        return np.full((1, table.n_columns), SHARED, dtype=np.int64)
-    kinds = table.experiments.kinds(table.names)
+    kinds = table.runs.kinds(table.names)
     states = np.select([kinds == "soft", kinds == "hard"], [SOFT, HARD], FREE).astype(np.int64)
     if others == "none":
         listed = (kinds != "").any(axis=1)

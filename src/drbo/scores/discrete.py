@@ -26,6 +26,7 @@ class _CountScore(Score):
     """What the discrete scores share: the levels of the columns and the counts of a family."""
 
     score_equivalent = True
+    needs = frozenset({"counts"})
     row_weights = "counts"
     cheap = True
     independence = "g-test"

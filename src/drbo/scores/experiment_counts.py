@@ -45,15 +45,14 @@ class ExperimentCounts(ByExperiment):
     """
 
     name = "discrete-experiments"
+    needs = frozenset({"counts"})
     row_weights = "counts"
     cheap = True
 
     def __init__(self, table: Table, **options: Any) -> None:
         super().__init__(table, **options)
         codes, self.cardinalities = level_codes(table, self.name)
-        experiment = np.zeros(table.n_rows, dtype=np.int32)
-        if table.experiments is not None:
-            experiment = table.experiments.codes.astype(np.int32)
+        experiment = table.runs.codes.astype(np.int32)
         order = np.argsort(experiment, kind="stable")
         with_experiment = np.vstack([experiment, codes])[:, order]  # the first digit: rows stay sorted by it
         times = None if table.weights is None else table.weights[order]

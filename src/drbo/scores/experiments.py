@@ -192,8 +192,8 @@ class ExperimentSplines(ExperimentBIC):
         super().__init__(table, **options)
 
     def _expanded(self, table: Table) -> tuple[Floats, Indices]:
-        codes = np.zeros(table.n_rows, dtype=np.intp) if table.experiments is None else table.experiments.codes
-        parts, columns = [codes == code for code in np.unique(codes)], np.array(table.values)
+        codes, columns = table.runs.codes, np.array(table.values)
+        parts = [codes == code for code in np.unique(codes)]
         for rows in parts:
             columns[rows] = winsorized(table.values[rows])
         columns = unit_free(columns)
@@ -223,10 +223,8 @@ def recording_step(column: Floats) -> float:
 
 def _moments(values: Floats, table: Table) -> list[Moments]:
     """Return the moments of columns in each experiment of a table, the control first."""
-    if table.experiments is None:
-        return [moments(values, table.weights)]
-    found = []
-    for code in range(len(table.experiments.labels)):
-        rows = table.experiments.codes == code
+    found, runs = [], table.runs
+    for code in range(len(runs.labels)):
+        rows: Any = runs.codes == code if len(runs.labels) > 1 else slice(None)
         found.append(moments(values[rows], None if table.weights is None else table.weights[rows]))
     return found

@@ -10,7 +10,7 @@ from drbo import _core
 from drbo.arrays import Bools, Floats, Indices, Ints
 from drbo.data.statistics.moments import Moments, complete_moments, moments
 from drbo.data.statistics.square import square
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.table import Statistic, Table
 from drbo.errors import DataError, ScoreError
 from drbo.machine.threads import crew
 from drbo.scores.base import Score
@@ -69,7 +69,7 @@ class BicNV(Score):
     evidence_scale = 2.0
     nested = True
     row_weights = "any"
-    takes_missing = True
+    needs: frozenset[Statistic] = frozenset({"moments"})
     cheap = True
     linear_weights = True
     default_strength = 0.001
@@ -194,13 +194,12 @@ class BicNV(Score):
     @classmethod
     def default_penalty(cls, table: Table, tested: bool) -> tuple[float | str, str]:
         """Return the penalty that chance associations of these very columns do not reach, and why."""
-        whole = not table.incomplete and table.totals is None
-        if not tested and whole and (penalty := chance_penalty(table.values, table.weights)) is not None:
+        if not tested and table.complete and (penalty := chance_penalty(table.values, table.weights)) is not None:
             return penalty, f"penalty {penalty:g}: with less, {BY_CHANCE}"
-        if table.n_all < FEW_ROWS * table.n_columns:
+        if table.n < FEW_ROWS * table.n_columns:
             why = f"there are fewer than {FEW_ROWS} rows per column, so chance associations fit well"
             return "ebic", f"penalty ebic: {why}"
-        if (count := chance_parents(table.n_all, table.n_columns)) > CHANCE_PARENTS:
+        if (count := chance_parents(table.n, table.n_columns)) > CHANCE_PARENTS:
             return "ebic", f"penalty ebic: with penalty 1, a column would have {count:.1f} parents by chance alone"
         return super().default_penalty(table, tested)
 

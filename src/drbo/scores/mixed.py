@@ -9,7 +9,6 @@ import numpy.typing as npt
 from drbo.arrays import Bools, Floats, Indices
 from drbo.data.statistics.levels import configurations
 from drbo.data.statistics.table import Table
-from drbo.data.statistics.table_moments import TableMoments
 from drbo.errors import ScoreError
 from drbo.scores.base import Score
 from drbo.scores.bge import check_not_constant, log_pivots
@@ -54,7 +53,7 @@ class DegenerateGaussian(Score):
     score_equivalent = True
     evidence_scale = 2.0
     nested = True
-    takes_bases = True
+    needs = frozenset({"bases"})
     cheap = True  # 8 microseconds with at most three parents, for any number of rows
 
     def __init__(self, table: Table, **options: Any) -> None:
@@ -62,11 +61,11 @@ class DegenerateGaussian(Score):
         self.score_equivalent = self.targets is None
         self._groups = list[tuple[npt.NDArray[Any], Floats]]()
         self._group_of = np.zeros(self.n_nodes, dtype=np.intp)
-        if table.totals is None:
+        if table.whole:
             check_not_constant(table, self.name)
             self._add_rows(table)
         else:
-            self._add_sums(table.totals)
+            self._add_sums(table)
         self.gain = self.n_rows
         self._widths = np.bincount(self._owner, minlength=self.n_nodes)
         self.nested = bool((self.n_rows > self._widths.sum()).all())  # else a large parent set loses its credit
@@ -79,21 +78,21 @@ class DegenerateGaussian(Score):
             log_variance, correlation = _correlation(columns[rows])
             self._groups.append((np.bincount(self._owner, log_variance), correlation))
 
-    def _add_sums(self, totals: TableMoments) -> None:
+    def _add_sums(self, table: Table) -> None:
         """Keep the correlations of all rows, of which only sums over indicators are known."""
-        if totals.bases is None or not totals.levels:
+        if (bases := table.bases) is None or "categorical" not in table.kinds:
             raise ScoreError("mixed needs sums over the indicators of categories")
-        _check_width(totals.widths, totals.names)
-        self._owner = np.repeat(np.arange(self.n_nodes), totals.widths)
-        covariance = totals.bases.moments.covariance
+        _check_width(bases.widths, table.names)
+        self._owner = np.repeat(np.arange(self.n_nodes), bases.widths)
+        covariance = bases.covariance
         variance = np.diag(covariance)
-        is_code = np.array([levels is not None for levels in totals.levels])[self._owner]
+        is_code = np.array([levels is not None for levels in table.levels])[self._owner]
         varies = variance > np.where(is_code, LEAST_VARIANCE, 0.0)  # a category may not occur in a resample
         safe = np.where(varies, np.sqrt(variance), 1.0)
         correlation = np.where(np.outer(varies, varies), covariance / safe / safe[:, None], 0.0)
         np.fill_diagonal(correlation, 1 + RIDGE)
         self._groups.append((np.bincount(self._owner, 2 * np.log(safe)), correlation))
-        self._set_rows(np.full(self.n_nodes, totals.bases.n), self.penalty)
+        self._set_rows(np.full(self.n_nodes, bases.n), self.penalty)
 
     def local(self, families: Families) -> Floats:
         """Return minus the log determinant of the residual covariance of each family."""

@@ -48,7 +48,7 @@ class BicNG(BicNV):
     score_equivalent = False
     assumption = "linear effects with non-Gaussian noise"
     regression = "linear"
-    takes_missing = False
+    needs = frozenset({"rows"})
 
     def __init__(self, table: Table, **options: Any) -> None:
         super().__init__(table, **options)

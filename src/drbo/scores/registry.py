@@ -10,7 +10,7 @@ import numpy as np
 
 from drbo.arrays import Bools, Floats, Indices
 from drbo.data.checks.experiments import Experiments
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.table import Statistic, Table
 from drbo.errors import DataError, DrboError, ScoreError, SettingsError
 from drbo.machine.torch_device import need_torch
 from drbo.scores.base import Score
@@ -93,6 +93,12 @@ def score_class(name: str) -> Any:
         ) from error
 
 
+def needs_of(made: Any) -> frozenset[Statistic]:
+    """Return what a score needs to know of a table: the rows, unless its class says otherwise."""
+    needs: frozenset[Statistic] = getattr(made, "needs", Score.needs) if isinstance(made, type) else Score.needs
+    return needs
+
+
 def build_score(spec: Any, table: Table, options: Mapping[str, Any] | None = None) -> Score:
     """Return the score of a table, given its name, ``module:Class``, a class, an object or a function.
 
@@ -112,8 +118,8 @@ def build_score(spec: Any, table: Table, options: Mapping[str, Any] | None = Non
     options = dict(options or {})
     made: Any = score_class(spec) if isinstance(spec, str) else spec
     _check_rows(made, table)
-    if table.experiments is not None and not getattr(made, "by_experiment", False):
-        options["targets"] = _set_cells(made, table, table.experiments)
+    if table.from_experiments and not getattr(made, "by_experiment", False):
+        options["targets"] = _set_cells(made, table.names, table.runs)
     if isinstance(made, type):
         unknown = set(options) - set(_option_names(made))
         if unknown:
@@ -145,19 +151,16 @@ def build_score(spec: Any, table: Table, options: Mapping[str, Any] | None = Non
 
 
 def _check_rows(made: Any, table: Table) -> None:
-    """Refuse weights of rows and missing cells that a score has no use for."""
+    """Refuse a table that lacks what a score needs, and weights of rows that it has no use for."""
     name = getattr(made, "name", getattr(made, "__name__", type(made).__name__))
-    enough = (
-        {"takes_missing"} if table.totals is None or table.totals.bases is None else {"takes_missing", "takes_bases"}
-    )
-    by_sums = isinstance(made, type) and any(getattr(made, what, False) for what in enough)
-    if table.totals is not None and not by_sums:
+    lacks = not needs_of(made) <= table.offers
+    if lacks and not table.whole:
         raise DataError(
             f"score '{name}' needs the rows of the table, but only their moments are known",
             hint="use bic-nv, bic-ev or bge, which need no more, or splines or mixed with files of rows; or fit a "
             "sample of the rows, or raise max_memory so that all rows are read into memory",
         )
-    if table.incomplete and not (isinstance(made, type) and getattr(made, "takes_missing", False)):
+    if lacks:
         raise DataError(
             f"score '{name}' requires complete rows; missing=\"em\" works only with bic-nv, bic-ev and bge",
             hint='use score="bic-nv", or missing="impute", which works with any score',
@@ -185,13 +188,13 @@ def _check_rows(made: Any, table: Table) -> None:
         )
 
 
-def _set_cells(made: Any, table: Table, experiments: Experiments) -> Bools:
+def _set_cells(made: Any, names: tuple[str, ...], experiments: Experiments) -> Bools:
     """Return the cells (n, d) that experiments set, for a score that leaves them out; others cannot be told apart."""
     name = getattr(made, "name", getattr(made, "__name__", type(made).__name__))
     hint = "use score='auto', which finds out what experiments change, or give hard targets for every experiment"
     if not isinstance(made, type):
         raise SettingsError("a score given as a function or an object cannot take experiments", hint=hint)
-    kinds = experiments.kinds(table.names)[1:]
+    kinds = experiments.kinds(names)[1:]
     wrong = (kinds == "soft").any(axis=1) | (kinds == "").all(axis=1)
     if wrong.any():
         label = experiments.labels[1 + int(np.argmax(wrong))]
@@ -199,7 +202,7 @@ def _set_cells(made: Any, table: Table, experiments: Experiments) -> Bools:
             f"score '{name}' requires known hard targets for every experiment, but '{label}' has no such targets",
             hint=hint,
         )
-    return experiments.cut(table.names)
+    return experiments.cut(names)
 
 
 def _asked_for(cls: type) -> list[str]:

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.arrays import Bools, Floats, Indices
+from drbo.data.statistics.sums import Bases, BasisSums
 from drbo.data.statistics.table import Table
-from drbo.data.statistics.table_moments import TableMoments
 from drbo.data.statistics.units import ranked, unit_free
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Score
@@ -128,7 +128,7 @@ class SplineScore(Score):
     evidence_scale = 2.0
     nested = True
     cheap = True
-    takes_bases = True
+    needs = frozenset({"bases"})
     independence = "kci"
 
     def __init__(self, table: Table, *, df: int = 5, **options: Any) -> None:
@@ -137,10 +137,10 @@ class SplineScore(Score):
         self.df = checked_df(df)
         self.groups: list[tuple[Indices, Floats]] = []
         self.group_of = np.zeros(self.n_nodes, dtype=np.intp)
-        if table.totals is None:
+        if table.whole:
             self._add_rows(table)
         else:
-            self._add_sums(table.totals)
+            self._add_sums(table.bases)
         self.gain = self.n_rows
         # with fewer rows a large parent set loses its credit
         self.nested = bool((self.n_rows > self.df * (self.n_nodes - 1) + 1).all())
@@ -163,16 +163,23 @@ class SplineScore(Score):
             self.groups.append((owner, everything.T @ everything))
             self.group_of[members] = number
 
-    def _add_sums(self, totals: TableMoments) -> None:
+    def _add_sums(self, bases: BasisSums | None) -> None:
         """Keep the Gram matrix of all rows, of which only sums of the products of basis functions are known."""
-        if totals.bases is None or totals.widths.max() > self.df:
+        if bases is None or bases.widths.max() > self.df:
             raise ScoreError(f"{self.name} needs sums of basis functions with df={self.df}")
-        owner = np.repeat(np.arange(self.n_nodes), totals.widths)
-        gram = _orthonormal(totals.bases.moments.covariance, owner)
+        owner = np.repeat(np.arange(self.n_nodes), bases.widths)
+        gram = _orthonormal(bases.covariance, owner)
         first = np.searchsorted(owner, np.arange(self.n_nodes))  # the column itself
         places = np.concatenate([first, np.arange(len(owner))])
         self.groups.append((owner, gram[np.ix_(places, places)]))
-        self._set_rows(np.full(self.n_nodes, totals.bases.n), self.penalty)
+        self._set_rows(np.full(self.n_nodes, bases.n), self.penalty)
+
+    @classmethod
+    def basis_functions(cls, sample: Floats) -> Bases | None:
+        """Return natural cubic splines with knots at the quantiles of a sample."""
+        from drbo.scores.curves import Curves  # which uses the splines of this module
+
+        return Curves.of_sample(sample)
 
     @staticmethod
     def _columns(values: Floats) -> Floats:
@@ -245,7 +252,7 @@ class RankSplines(SplineScore):
     """
 
     name = "splines-ranks"
-    takes_bases = False  # ranks need all rows
+    needs = frozenset({"rows"})  # for their ranks
     assumption = "nonlinear effects with additive noise, after a change of every scale"
     regression = "ranks"
 

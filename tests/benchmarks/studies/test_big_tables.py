@@ -8,7 +8,7 @@ import pytest
 from benchmarks import covariance_jobs
 from benchmarks.gran_dag import Unavailable
 from benchmarks.studies import big_tables
-from drbo.data.statistics import table_moments
+from drbo.data.statistics import sums
 
 pytest.importorskip("pyarrow")
 
@@ -50,8 +50,8 @@ def test_edges_are_counted_as_rows_are_added():
 
 
 def test_answers_of_pieces_are_compared_with_those_in_memory(monkeypatch):
-    monkeypatch.setattr(table_moments, "SAMPLE_CELLS", 1)
-    monkeypatch.setattr(table_moments, "SAMPLE_ROWS", 300)
+    monkeypatch.setattr(sums, "SAMPLE_CELLS", 1)
+    monkeypatch.setattr(sums, "SAMPLE_ROWS", 300)
     rows = list(big_tables.answers(rows=(900,), seeds=(1,), kinds=("missing cells", "mixed", "categories")))
     assert [row["kind"] for row in rows] == ["missing cells", "mixed", "categories"]
     assert all(row["edges"] > 5 for row in rows)

@@ -10,8 +10,8 @@ from drbo.claims.refits.refit import TableRefit
 from drbo.constraints import Constraints
 from drbo.data.checks.experiments import Experiments, KnownTarget
 from drbo.data.statistics.resamples import ResampledSums
+from drbo.data.statistics.sums import summed
 from drbo.data.statistics.table import Table
-from drbo.data.statistics.table_moments import summed
 from drbo.deadline import Stop
 from drbo.graph.dag import dag_to_cpdag
 from drbo.knowledge import Knowledge
@@ -126,11 +126,11 @@ def test_a_search_that_was_cut_short_does_not_count(rng, monkeypatch, route):
 def test_a_resample_may_be_known_by_its_sums_or_by_counts(rng):
     values = collider(rng).values
     totals = summed("abc", [values], resampled=ResampledSums(3, 4))
-    sums = make(replace(Table.from_array(values, names=["a", "b", "c"]), totals=totals))
+    sums = make(replace(Table.from_array(values, names=["a", "b", "c"]), sums=totals))
     found = sums(np.array([3]), seed=0).graph.adjacency
     assert found[:2, 2].all()
     table = sums._scored(np.array([3]))[1]
-    assert table.n_all == totals.resamples.n[3]
+    assert table.n == totals.resamples.n[3]
     drawn = rng.multinomial(300, np.full(300, 1 / 300))
     counted, _ = make(Table.from_array(values), counted=True)._scored(drawn)
     repeated, _ = make(Table.from_array(values))._scored(np.repeat(np.arange(300), drawn))

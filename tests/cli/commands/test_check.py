@@ -9,7 +9,7 @@ import pytest
 from click.testing import Result
 
 from drbo import table_check
-from drbo.data.statistics import table_moments
+from drbo.data.statistics import sums
 
 Run = Callable[..., Result]
 
@@ -119,8 +119,8 @@ def test_missing_values_are_counted(run, tmp_path):
 
 
 def test_a_sample_of_a_long_table_is_checked(run: Run, chain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_moments, "SAMPLE_CELLS", 0)
-    monkeypatch.setattr(table_moments, "SAMPLE_ROWS", 80)
+    monkeypatch.setattr(sums, "SAMPLE_CELLS", 0)
+    monkeypatch.setattr(sums, "SAMPLE_ROWS", 80)
     done = run("check", chain, "--stream")
     assert done.exit_code == 0, done.stderr
     lines = done.stdout.splitlines()

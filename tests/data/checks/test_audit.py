@@ -5,7 +5,7 @@ import pytest
 
 from drbo.data.checks.audit import audit, audit_arrows, audit_time
 from drbo.data.checks.check import check_table
-from drbo.data.statistics import table_moments
+from drbo.data.statistics import sums
 from drbo.data.statistics.table import Table
 
 
@@ -133,7 +133,7 @@ class TestTime:
 def _short(monkeypatch):
     """Tables of more than 200 rows are long."""
     for name, value in (("DESCRIBED_CELLS", 0), ("DESCRIBED_ROWS", 200), ("DESCRIBED_PER_COLUMN", 1)):
-        monkeypatch.setattr(table_moments, name, value)
+        monkeypatch.setattr(sums, name, value)
 
 
 @pytest.mark.usefixtures("_short")

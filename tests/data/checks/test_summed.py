@@ -5,24 +5,23 @@ import pandas as pd
 import pytest
 
 from drbo.data.checks.check import check_table
-from drbo.data.checks.summed import checked_totals
-from drbo.data.statistics.table_moments import TableMoments
+from drbo.data.checks.summed import checked_sums
+from drbo.data.statistics.sums import Sums
+from drbo.data.statistics.table import Table
 from drbo.errors import DataError
 
 
-def _totals(values, names="abc"):
-    return TableMoments.of_rows(names[: np.shape(values)[1]], values)
+def _summed(values, names="abc"):
+    return Table.from_sums(Sums.of_rows(names[: np.shape(values)[1]], values))
 
 
 def test_the_columns_that_a_check_drops_are_dropped(rng):
     a, b = rng.normal(size=(2, 50))
     frame = pd.DataFrame({"a": a, "b": b, "c": a - b, "d": 1.0, "e": 2 * a})
-    table, notes = checked_totals(
-        TableMoments.of_rows(list(frame), frame.to_numpy()), on_constant="drop", on_collinear="drop"
-    )
+    table, notes = checked_sums(_summed(frame.to_numpy(), "abcde"), on_constant="drop", on_collinear="drop")
     expected, same = check_table(frame, on_constant="drop", on_collinear="drop")
     assert table.names == expected.names == ("a", "b")
-    assert table.totals.names == ("a", "b")
+    assert table.sums.names == ("a", "b")
     assert notes == same
 
 
@@ -40,15 +39,15 @@ def test_the_columns_that_a_check_drops_are_dropped(rng):
 @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
 def test_bad_columns_are_refused(rng, change, words):
     with pytest.raises(DataError, match=words):
-        checked_totals(_totals(change(rng.normal(size=(50, 3)))))
+        checked_sums(_summed(change(rng.normal(size=(50, 3)))))
 
 
 def test_copies_are_found_with_fewer_rows_than_columns(rng):
     x = rng.normal(size=(4, 6))
     x[:, 5] = -x[:, 0]
     with pytest.raises(DataError, match="column 'f' is a linear function of column 'a'"):
-        checked_totals(_totals(x, "abcdef"))
-    _, notes = checked_totals(_totals(x[:, :5], "abcde"))
+        checked_sums(_summed(x, "abcdef"))
+    _, notes = checked_sums(_summed(x[:, :5], "abcde"))
     assert notes == ("there are fewer rows (4) than columns (5): expect false edges",)
 
 
@@ -56,14 +55,14 @@ def test_missing_cells_are_refused_or_said(rng):
     x = rng.normal(size=(50, 2))
     x[3, 1] = np.nan
     with pytest.raises(DataError, match=r"column 'b' \(1 of 50 rows\)"):
-        checked_totals(_totals(x))
+        checked_sums(_summed(x))
     with pytest.raises(DataError, match='missing="em" needs the rows'):
-        checked_totals(_totals(x), missing="em")
-    _, notes = checked_totals(_totals(x), missing="drop")
+        checked_sums(_summed(x), missing="em")
+    _, notes = checked_sums(_summed(x), missing="drop")
     assert notes[0].startswith('missing="drop": dropped 1 of 50 rows')
 
 
 def test_codes_of_categories_are_named(rng):
     x = np.column_stack([rng.normal(size=50), rng.integers(0, 3, 50)])
-    _, notes = checked_totals(_totals(x))
+    _, notes = checked_sums(_summed(x))
     assert notes == ("whole numbers in a small range are treated as numbers, not as categories: 'b'",)

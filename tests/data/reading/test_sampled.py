@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from drbo.data.reading.sampled import sampled
-from drbo.data.statistics import table_moments
+from drbo.data.statistics import sums
 
 
 @pytest.fixture
@@ -14,8 +14,8 @@ def frame(rng):
 
 
 def test_the_pieces_decide_nothing(frame, rng, monkeypatch):
-    monkeypatch.setattr(table_moments, "SAMPLE_CELLS", 0)
-    monkeypatch.setattr(table_moments, "SAMPLE_ROWS", 100)
+    monkeypatch.setattr(sums, "SAMPLE_CELLS", 0)
+    monkeypatch.setattr(sums, "SAMPLE_ROWS", 100)
     found, n_rows = sampled([frame], seed=1)
     assert (len(found), n_rows) == (100, 3_000)
     assert (np.diff(found["a"]) > 0).all()

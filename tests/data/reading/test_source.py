@@ -119,7 +119,7 @@ def test_a_source_of_ones_own_is_summed_up(rng, kind):
     source = Mine(rows, kind)
     assert isinstance(source, Source)
     found = streamed(source, keep_rows=True)
-    assert np.array_equal(found.sample, rows)
+    assert np.array_equal(found.values, rows)
     assert np.allclose(source.frame([]).to_numpy(), rows)
     assert Mine(rows[:0], kind).frame([]).shape == (0, 2)
     rows[650, 1] = np.inf

@@ -46,7 +46,7 @@ def test_categories_are_found_in_all_blocks_and_coded_alike(frame, tmp_path, mon
         frame, source = frame.astype({"digits": float}), open_source(path)
     totals = streamed(source, levels=found, keep_rows=True)
     codes = frame.assign(city=frame["city"].map({"a": 0, "b": 1, "late": 2}), yes=frame["yes"].astype(float))
-    assert np.array_equal(totals.sample, codes.to_numpy(dtype=float))
+    assert np.array_equal(totals.values, codes.to_numpy(dtype=float))
     indicators = Indicators(tuple(found.get(column) for column in totals.names))
     bases = streamed(source, levels=found, bases=indicators)
     expected = np.column_stack([

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from drbo.data.statistics import table_moments
+from drbo.data.statistics import sums
 from drbo.data.statistics.kept_rows import KeptRows
-from drbo.data.statistics.table_moments import describing_rows, summed
+from drbo.data.statistics.sums import describing_rows, summed
 
 
 def _pieces(values, rng):
@@ -14,8 +14,8 @@ def _pieces(values, rng):
 
 @pytest.fixture(autouse=True)
 def _small_sample(monkeypatch):
-    monkeypatch.setattr(table_moments, "SAMPLE_CELLS", 0)
-    monkeypatch.setattr(table_moments, "SAMPLE_ROWS", 50)
+    monkeypatch.setattr(sums, "SAMPLE_CELLS", 0)
+    monkeypatch.setattr(sums, "SAMPLE_ROWS", 50)
 
 
 def test_the_sample_is_drawn_from_all_rows_alike(rng):

@@ -5,7 +5,7 @@ import pytest
 
 from drbo.data.statistics import resamples
 from drbo.data.statistics.resamples import ResampledSums, check_count, random_of
-from drbo.data.statistics.table_moments import TableMoments, block_rows, summed
+from drbo.data.statistics.sums import Sums, block_rows, summed
 from drbo.errors import SettingsError
 
 
@@ -83,7 +83,7 @@ def test_parts_of_several_owners_are_resampled_apart(rng):
     for k in range(6):
         drawn = np.repeat(x, weights[k], axis=0)
         assert np.allclose(both.resample(k).moments.covariance, np.cov(drawn.T, bias=True), rtol=1e-9)
-    assert one.joined(TableMoments.of_rows("abc", x[400:])).resamples is None
+    assert one.joined(Sums.of_rows("abc", x[400:])).resamples is None
     assert not np.array_equal(*(_by_hand(part, 6)[0, :300] for part in (x[:400], x[400:])))
 
 

@@ -46,9 +46,9 @@ def test_every_format_and_piece_gives_the_same_bits(frame, tmp_path, monkeypatch
     values = frame.to_numpy(dtype=float)
     assert found.names == tuple("abcd")
     assert np.allclose(found.moments.covariance, np.cov(values.T, bias=True), rtol=1e-12, atol=0)
-    assert np.array_equal(found.sample, values)
+    assert np.array_equal(found.values, values)
     other = streamed(open_source(_written(frame, tmp_path / "again.parquet")))
-    assert np.array_equal(found.products, other.products)
+    assert np.array_equal(found.sums.products, other.sums.products)
 
 
 def test_a_folder_is_one_table_whatever_the_order_of_its_columns(frame, tmp_path):
@@ -67,7 +67,7 @@ def test_a_folder_is_one_table_whatever_the_order_of_its_columns(frame, tmp_path
 
 def test_moments_are_added_to_rows(frame, tmp_path):
     part = tmp_path / "part.npz"
-    save_moments(part, streamed(open_source([_written(frame[:500], tmp_path / "a.csv")])))
+    save_moments(part, streamed(open_source([_written(frame[:500], tmp_path / "a.csv")])).sums)
     found = streamed(open_source([part, _written(frame[500:], tmp_path / "b.parquet")]))
     assert found.n == 3_000
     assert np.allclose(found.moments.covariance, np.cov(frame.T.to_numpy(dtype=float), bias=True))
@@ -84,7 +84,7 @@ def test_columns_are_chosen(frame, tmp_path):
 def test_missing_cells_are_counted(frame, tmp_path):
     frame.loc[[3, 7], "a"] = np.nan
     for name in ("t.csv", "t.parquet", "t.db"):
-        found = streamed(open_source(_written(frame, tmp_path / name)))
+        found = streamed(open_source(_written(frame, tmp_path / name))).sums
         assert (found.n, found.dropped, found.missing.tolist()) == (2_998, 2, [2, 0, 0, 0])
 
 
@@ -138,7 +138,7 @@ def test_what_came_before_a_bad_number_is_told(frame, tmp_path):
     with pytest.raises(DataError, match=r"2\.parquet', block 1 .*contains a number of size inf"):
         streamed(
             open_source([one, _written(frame, tmp_path / "2.parquet")]),
-            tell=lambda begun: told.append((begun.totals.n, len(begun.files), begun.sections)),
+            tell=lambda begun: told.append((begun.sums.n, len(begun.files), begun.sections)),
         )
     assert told == [(3_000, 1, 0)]
 
@@ -158,7 +158,7 @@ def test_a_pass_goes_on_where_an_earlier_one_ended(frame, tmp_path):
     whole = streamed(source, tell=told.append)
     files[0].unlink()  # it is not read again
     again = streamed(source, begun=told[0])
-    assert np.array_equal(whole.products, again.products)
+    assert np.array_equal(whole.sums.products, again.sums.products)
 
 
 def test_a_pass_goes_on_within_a_file(frame, tmp_path, monkeypatch):
@@ -170,8 +170,8 @@ def test_a_pass_goes_on_within_a_file(frame, tmp_path, monkeypatch):
     for begun in told[:-1]:
         read = []
         again = streamed(open_source(files), begun=begun, tell=read.append, resamples=2)
-        assert np.array_equal(whole.products, again.products)
-        assert np.array_equal(whole.resamples.products, again.resamples.products)
+        assert np.array_equal(whole.sums.products, again.sums.products)
+        assert np.array_equal(whole.sums.resamples.products, again.sums.resamples.products)
         assert len(read) == len(told) - 1 - told.index(begun)
 
 

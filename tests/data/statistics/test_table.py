@@ -1,3 +1,4 @@
+from dataclasses import replace
 from unittest.mock import Mock
 
 import numpy as np
@@ -6,12 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from drbo.data.checks.experiments import Experiments
 from drbo.data.statistics import blocks
 from drbo.data.statistics import table as tables
 from drbo.data.statistics.blocks import is_large
 from drbo.data.statistics.canonical import Canonical
+from drbo.data.statistics.resamples import ResampledSums
+from drbo.data.statistics.sums import Sums, summed
 from drbo.data.statistics.table import Table
 from drbo.deadline import Deadline
+from drbo.errors import DataError
 
 VALUES = np.array([[3.0, 1.0, 2.0], [1.0, 5.0, 2.5], [4.0, 1.0, 0.5], [1.0, 5.0, 7.0]])
 
@@ -198,3 +203,81 @@ def test_there_is_no_hurry_without_a_limit(rng: np.random.Generator, monkeypatch
         assert table.is_hurried
         table.canonical_order(0)  # it is known from here on
         assert not table.is_hurried
+
+
+def _summed(rng: np.random.Generator) -> tuple[np.ndarray, Table]:
+    """Rows, and what is left of them once they are summed up: a few of them, and the sums over squares, too."""
+    x = rng.normal([5.0, -1.0], size=(60, 2))
+    sums = summed("ab", [x], resampled=ResampledSums(2, 3))
+    squares = Table.from_sums(summed("abcd", [np.c_[x, x**2]], resampled=ResampledSums(4, 3)))
+    return x, replace(Table.from_sums(sums), values=x[::3], first=x[:7]).with_bases(squares, np.array([2, 2]))
+
+
+def test_sums_answer_what_rows_do(rng: np.random.Generator) -> None:
+    x, table = _summed(rng)
+    rows = Table.from_array(x, names="ab")
+    assert (table.n, table.n_rows, table.n_counted, table.n_read, table.n_worth) == (60, 20, 60.0, 60, 0.0)
+    assert (rows.n, rows.n_rows, rows.n_counted, rows.n_read, rows.n_worth) == (60, 60, 60.0, 60, 0.0)
+    assert (table.whole, table.complete, rows.whole, rows.complete) == (False, False, True, True)
+    assert np.array_equal(table.ranges, rows.ranges)
+    for one in (table, rows):
+        assert np.allclose(one.moments_of_all.covariance, np.cov(x.T, bias=True))
+    assert table.offers == {"moments", "bases"}
+    assert rows.offers == {"rows", "moments", "bases", "counts"}
+    holes = replace(rows, values=np.where(x > 6, np.nan, x))
+    assert (holes.offers, holes.complete) == ({"moments"}, False)
+
+
+def test_rows_beside_sums_are_a_table_of_their_own(rng: np.random.Generator) -> None:
+    x, table = _summed(rng)
+    assert np.array_equal(table.rows_here.values, x[::3])
+    assert np.array_equal(table.rows_in_order.values, x[:7])
+    assert table.rows_here.whole
+    assert table.rows_in_order.offers == table.rows_here.offers == {"rows", "moments", "bases", "counts"}
+    assert Table.from_sums(Sums.of_rows("ab", x)).rows_in_order.values.shape == (0, 2)
+    assert not table.all_kept
+    assert replace(Table.from_sums(Sums.of_rows("ab", x)), values=x).all_kept
+
+
+def test_columns_of_sums_keep_what_belongs_to_them(rng: np.random.Generator) -> None:
+    x, table = _summed(rng)
+    taken = table.take(np.arange(20), np.array([1, 0]))
+    assert (taken.names, taken.sums.names, taken.first.tolist()) == (("b", "a"), ("b", "a"), x[:7, ::-1].tolist())
+    assert np.allclose(taken.bases.covariance, np.cov(np.c_[x, x**2][:, [2, 3, 0, 1]].T, bias=True))
+    assert taken.digest() == table.digest()
+
+
+def test_a_resample_is_drawn_rows_or_the_sums_of_one(rng: np.random.Generator) -> None:
+    x, table = _summed(rng)
+    drawn = table.resample(np.array([2]))
+    assert (drawn.n, drawn.n_rows, len(drawn.first)) == (table.resampled_rows[2], 0, 0)
+    assert drawn.bases.n == table.bases.sums.resamples.n[2]
+    assert len(drawn.resampled_rows) == 0
+    assert len(table.resampled_rows) == 3
+    rows = Table.from_array(x)
+    assert np.array_equal(rows.resample(np.array([4, 4, 1])).values, x[[4, 4, 1]])
+    with pytest.raises(DataError, match="the files have 59 complete rows, but 60 when they were first read"):
+        table.with_bases(Table.from_sums(Sums.of_rows("ab", x[1:])), np.array([1, 1]))
+
+
+def test_rows_may_count_as_less(rng: np.random.Generator) -> None:
+    x, table = _summed(rng)
+    assert table.counting_as(0.5).n_worth == table.counting_as(0.5).n_counted == 30.0
+    rows = Table.from_array(x).counting_as(0.5)
+    assert rows.n_worth == rows.counting_as(0.5).n_worth * 2 == 30.0
+
+
+def test_rows_without_experiments_are_one_control() -> None:
+    table = Table.from_array(VALUES)
+    assert (table.from_experiments, table.runs.labels, table.runs.codes.tolist()) == (False, ("control",), [0] * 4)
+    assert table.within_experiments(VALUES) is VALUES
+    two = replace(table, experiments=Experiments(np.array([0, 1, 0, 1]), ("control", "hot")))
+    assert two.from_experiments
+    assert two.runs is two.experiments
+    assert np.allclose(two.within_experiments(VALUES)[[0, 2]], VALUES[[0, 2]] - VALUES[[0, 2]].mean(axis=0))
+
+
+def test_rows_become_a_frame_with_categories_as_text() -> None:
+    codes = np.array([[0.5, 1.0], [1.5, 0.0]])
+    frame = Table(codes, ("a", "b"), ("numeric", "categorical"), (None, ("u", "v"))).frame()
+    assert frame.to_dict("list") == {"a": [0.5, 1.5], "b": ["v", "u"]}

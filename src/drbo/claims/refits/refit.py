@@ -82,14 +82,11 @@ class TableRefit:
         return new_search(score, settings, constraints=limits, seed=seed, device=self.device)
 
     def _scored(self, rows: Indices) -> tuple[Score, Table]:
-        columns = np.arange(self.table.n_columns)
-        if self.table.totals is not None:  # the number of a resample
-            table = replace(self.table, values=self.table.values[:0], totals=self.table.totals.resample(int(rows[0])))
-        elif self.counted:
+        if self.counted and self.table.whole:
             drawn = np.flatnonzero(rows)
-            table = replace(self.table.take(drawn, columns), weights=rows[drawn].astype(np.float64))
+            table = replace(self.table.resample(drawn), weights=rows[drawn].astype(np.float64))
         else:
-            table = self.table.take(rows, columns)
+            table = self.table.resample(rows)
         return build_score(self.name, table, self.options), table
 
     def _ancestral(self, score: Score, outcome: Outcome, seed: int) -> Refitted:
@@ -106,7 +103,7 @@ class TableRefit:
         dag = outcome.best.dags[0]
         data = table.rows_or_moments if self.pruner in BY_MOMENTS else table.values
         kept, _ = prune(self.pruner, data, dag, required=required, threshold=threshold)
-        if isinstance(score, ByExperiment) and table.experiments is not None:
+        if isinstance(score, ByExperiment) and table.from_experiments:
             changed = score.changes(Families.from_dags(kept[None])).changed.T[1:]
             graph = interventional_class(kept, self.constraints, changed)
             return Refitted(self._given(graph), changed[:, self._back])

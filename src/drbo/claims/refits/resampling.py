@@ -19,6 +19,7 @@ import numpy.typing as npt
 from drbo.arrays import Bools, Indices
 from drbo.claims.record import TargetShare
 from drbo.claims.refits.confidence import Confidence
+from drbo.data.checks.experiments import Experiments
 from drbo.data.files.files import MAX_TEXT_BYTES, read_bytes, read_json, refusing, write_file
 from drbo.deadline import OutOfTimeError, current
 from drbo.errors import DataError, ResultError, SettingsError, TimeLimitError
@@ -140,14 +141,14 @@ class Resampling:
             )
         return replace(self, kind="cluster", clusters=groups)
 
-    def of_experiments(self, codes: Rows | None) -> "Resampling":
-        """Return the same for a table whose rows come from experiments (n_rows,): each keeps its number of rows."""
-        if codes is not None and self.kind == "cluster":
+    def of_experiments(self, experiments: Experiments | None) -> "Resampling":
+        """Return the same for a table whose rows come from experiments: each keeps its number of rows."""
+        if experiments is not None and self.kind == "cluster":
             raise SettingsError(
                 "kind 'cluster' cannot be combined with experiments, because a resample could lack an experiment",
                 hint="use kind 'bootstrap', which resamples the rows of each experiment",
             )
-        return self if codes is None else replace(self, strata=codes)
+        return self if experiments is None else replace(self, strata=experiments.codes)
 
     def clusters_as_numbers(self) -> Indices | None:
         """(n_rows,) the clusters, numbered from 0."""

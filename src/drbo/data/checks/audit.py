@@ -17,8 +17,8 @@ from drbo.arrays import Bools, Floats
 from drbo.data.checks.facts import SERIAL_TOPIC, Audit, ColumnFacts, Finding
 from drbo.data.checks.serial import Serial, first_rows, is_clock, serial
 from drbo.data.checks.sortability import explained, sortability
+from drbo.data.statistics.sums import describing_rows
 from drbo.data.statistics.table import Table
-from drbo.data.statistics.table_moments import describing_rows
 from drbo.graph.dag import check_dag
 
 SHOWN_LEVELS = 8
@@ -56,8 +56,8 @@ def audit(table: Table, *, independent: bool = False) -> Audit:
     >>> audit(Table.from_array(x)).findings[0].topic
     'scale'
     """
-    if table.totals is not None:
-        return _audit_totals(table, independent=independent)
+    if not table.whole:
+        return _audit_sums(table, independent=independent)
     numeric = [j for j, levels in enumerate(table.levels) if levels is None]
     some, findings = _some_rows(table), [*_sample(table), *_missing(table)]
     columns = tuple(_column(some, j) for j in range(table.n_columns))
@@ -74,11 +74,10 @@ def audit(table: Table, *, independent: bool = False) -> Audit:
     return Audit(columns, tuple(findings))
 
 
-def _audit_totals(table: Table, *, independent: bool) -> Audit:
+def _audit_sums(table: Table, *, independent: bool) -> Audit:
     """Look at a table of which only moments are here, and perhaps a sample of the rows."""
-    totals, names = table.totals, list(table.names)
-    assert totals is not None
-    spread = np.sqrt(np.diag(totals.moments.covariance))
+    found, names = table.moments_of_all, list(table.names)
+    spread = np.sqrt(np.diag(found.covariance))
     if table.n_rows < MIN_COMPLETE:
         text = (
             "only moments of the rows are known: whether there are outliers, heavy tails, repeated rows, rows that "
@@ -87,18 +86,18 @@ def _audit_totals(table: Table, *, independent: bool) -> Audit:
         sampled: list[ColumnFacts | None] = [None] * len(names)
         findings = [Finding("sample", text, serious=True)]
     else:
-        text = f"the audit is based on a random sample of {table.n_rows:,} of {totals.n:,} rows; ranges on all"
-        found = audit(replace(table, totals=None), independent=True)
-        sampled = list(found.columns)
+        text = f"the audit is based on a random sample of {table.n_rows:,} of {table.n:,} rows; ranges on all"
+        looked = audit(table.rows_here, independent=True)
+        sampled = list(looked.columns)
         findings = [Finding("sample", text, serious=False)]
-        findings += [one for one in found.findings if one.topic not in ("sample", "rows", "scale")]
+        findings += [one for one in looked.findings if one.topic not in ("sample", "rows", "scale")]
     numeric = [j for j, levels in enumerate(table.levels) if levels is None]
-    findings += [*_few(totals.n, len(names)), *_scale(spread[numeric], [names[j] for j in numeric])]
+    findings += [*_few(table.n, len(names)), *_scale(spread[numeric], [names[j] for j in numeric])]
     findings += [] if independent else _time(table)
     columns = []
     for j, (name, one) in enumerate(zip(names, sampled, strict=True)):
         about = one or ColumnFacts(name=name, kind="numeric", distinct=0, counts=())
-        low, high, mean = (float(part[j]) for part in (totals.low, totals.high, totals.mean))
+        low, high, mean = (float(part[j]) for part in (*table.ranges, found.mean))
         is_number = table.levels[j] is None
         columns.append(replace(about, mean=mean, sd=float(spread[j]), min=low, max=high) if is_number else about)
     return Audit(tuple(columns), tuple(findings))
@@ -142,7 +141,7 @@ def audit_arrows(
     ['varsortability', 'R2-sortability', 'equal variances']
     """
     graph = check_dag(dag)
-    table = _some_rows(replace(table, totals=None)).complete_rows
+    table = _some_rows(table.rows_here).complete_rows
     few = table.n_rows <= table.n_columns or (np.ptp(table.values, axis=0) == 0).any()
     if any(levels is not None for levels in table.levels) or few:
         return ()
@@ -311,20 +310,12 @@ def audit_time(table: Table) -> tuple[Finding, ...]:
 
 def serial_rows(table: Table) -> Serial | None:
     """Return how alike neighbouring rows are, if they are: see :func:`drbo.data.serial.serial`."""
-    table = _in_order(table)
+    table = table.rows_in_order
     return serial(table, _enough_rows(table))
 
 
-def _in_order(table: Table) -> Table:
-    """Return rows that stand beside each other in the table; of one that is only summed, its first rows."""
-    if table.totals is None:
-        return table
-    kept = table.totals.first
-    return replace(table, values=kept if kept.size else np.empty((0, table.n_columns)), totals=None)
-
-
 def _time(table: Table) -> list[Finding]:
-    near, findings = _in_order(table), list[Finding]()
+    near, findings = table.rows_in_order, list[Finding]()
     part = first_rows(near, _enough_rows(near))
     steady = [j for j, kind in enumerate(part.kinds) if kind == "numeric" and is_clock(part.values[:, j])]
     if steady:
@@ -347,8 +338,8 @@ def _time(table: Table) -> list[Finding]:
     listed = _named(list(found.names), found.alike, [f"{value:.2f}" for value in found.lagged])
     text = (
         f"neighbouring rows are correlated in {len(found.alike)} of {len(found.names)} columns, as in a time series or "
-        f"a table sorted by something else (lag-1 correlation: {listed}): {table.n_all:,} rows are worth about "
-        f"{table.n_all * found.share(table.n_all):,.0f} independent ones, and what they share may be a hidden cause. "
+        f"a table sorted by something else (lag-1 correlation: {listed}): {table.n:,} rows are worth about "
+        f"{table.n * found.share(table.n):,.0f} independent ones, and what they share may be a hidden cause. "
         "'drbo lag' adds lagged columns and tiers, --groups names rows that belong together, and --independent-rows "
         "says that their order means nothing (docs/groups.md)"
     )

@@ -117,11 +117,11 @@ def find_fixed(table: Table) -> dict[int, str]:
 
 def recheck(table: Table) -> None:
     """Refuse a table that :func:`check_table` could not have made; for one that was read back from a file."""
-    check_shape(table.n_all, table.n_columns)
+    check_shape(table.n, table.n_columns)
     if len(set(table.names)) < table.n_columns:
         raise DataError("two columns have the same name")
-    if table.totals is not None:  # a sample of their rows may be constant
-        if not np.isfinite(table.values).all() or not np.isfinite(table.totals.first).all():
+    if not table.whole:  # a sample of their rows may be constant
+        if not all(np.isfinite(part.values).all() for part in (table, table.rows_in_order)):
             raise DataError("a sample of rows is not complete")
         return
     for name, kind, levels, column in zip(table.names, table.kinds, table.levels, table.values.T, strict=True):

@@ -6,8 +6,8 @@ from scipy.linalg import qr
 from drbo.arrays import Floats
 from drbo.data.statistics.blocks import row_blocks
 from drbo.data.statistics.moments import complete_moments
+from drbo.data.statistics.sums import Sums
 from drbo.data.statistics.table import Table
-from drbo.data.statistics.table_moments import TableMoments
 from drbo.machine.threads import one_blas_thread
 
 #: A column of length 1 with a residual under this, given other columns, is a combination of them.
@@ -71,7 +71,7 @@ def find_relabelled(table: Table) -> dict[int, str]:
     return dict(sorted(_same_groups(table, by_name, ("categorical", "categorical")).items()))
 
 
-def find_dependent_sums(sums: TableMoments) -> dict[int, str]:
+def find_dependent_sums(sums: Sums) -> dict[int, str]:
     """Return the columns that the others make superfluous, as :func:`find_dependent` does, from products alone.
 
     Products have half the digits: a column is a combination of others if its residual is under a millionth of it.
@@ -79,7 +79,7 @@ def find_dependent_sums(sums: TableMoments) -> dict[int, str]:
     Examples
     --------
     >>> a, b = np.random.default_rng(0).normal(size=(2, 50))
-    >>> find_dependent_sums(TableMoments.of_rows(["a", "b", "c"], np.column_stack([a, b, 2 * a + 1])))
+    >>> find_dependent_sums(Sums.of_rows(["a", "b", "c"], np.column_stack([a, b, 2 * a + 1])))
     {2: "is a linear function of column 'a' (2 * 'a' + 1)"}
     """
     by_name = sorted(range(len(sums.names)), key=lambda j: sums.names[j])
@@ -98,7 +98,7 @@ def find_dependent_sums(sums: TableMoments) -> dict[int, str]:
     return {j: _phrase_of_sums(sums, j, others) for j, others in sorted(found.items())}
 
 
-def _phrase_of_sums(sums: TableMoments, column: int, others: list[int]) -> str:
+def _phrase_of_sums(sums: Sums, column: int, others: list[int]) -> str:
     if len(others) != 1:
         return _combination([sums.names[j] for j in others])
     other = others[0]

@@ -11,16 +11,15 @@ import numpy.typing as npt
 from drbo.arrays import Bools, Floats
 from drbo.data.checks.advice import complete_error
 from drbo.data.checks.audit import audit_time, serial_rows
-from drbo.data.checks.check import OnCollinear, OnConstant, check_table
+from drbo.data.checks.check import OnCollinear, OnConstant, check_table, recheck
 from drbo.data.checks.experiments import ExperimentColumn, Experiments
 from drbo.data.checks.groups import in_larger_groups, split_groups, within_groups
 from drbo.data.checks.missing import Policy, complete_rows, missing_cells, note, table_policy
-from drbo.data.checks.summed import check_missing, checked_totals, kept_rows
+from drbo.data.checks.summed import check_missing, checked_sums
 from drbo.data.checks.types import typed
 from drbo.data.reading.frames import as_frame
 from drbo.data.statistics.moments import effective_rows
 from drbo.data.statistics.table import Table
-from drbo.data.statistics.table_moments import TableMoments
 from drbo.data.statistics.weights import checked_weights, weights_in_words
 from drbo.errors import DataError, SettingsError
 
@@ -86,8 +85,8 @@ class Preparation:
 
     def prepare(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> Prepared:
         """Return the checked table of a fit."""
-        if isinstance(X, TableMoments):
-            return self._of_totals(X, sample_weight)
+        if isinstance(X, Table):
+            return self._of_statistics(X, sample_weight)
         if self.experiments is not None:
             return self._by_experiment(X, sample_weight)
         if split_groups(self._frame(X), self.groups)[1] is not None:
@@ -129,40 +128,36 @@ class Preparation:
         found = serial_rows(table)
         if found is None or not found.dependent or all(len(np.unique(c)) <= FEW_VALUES for c in table.values.T):
             return table, notes
-        share = found.share(table.n_all)
+        share = found.share(table.n)
         told = f"every row counts as {share:.2g} rows, because neighbouring rows are similar"
-        if table.totals is not None:
-            return replace(table, totals=replace(table.totals, worth=share)), (*notes, told)
-        weights = np.full(table.n_rows, share) if table.weights is None else table.weights * share
-        return replace(table, weights=weights), (*notes, told)
+        return table.counting_as(share), (*notes, told)
 
-    def _of_totals(self, totals: TableMoments, sample_weight: npt.ArrayLike | None) -> Prepared:
-        """Return the checked table of a fit to moments, with the rows that were kept beside them."""
-        for what, given in (
+    def _of_statistics(self, given: Table, sample_weight: npt.ArrayLike | None) -> Prepared:
+        """Return the checked table of a fit to moments, with the rows that were kept beside them, or to all rows."""
+        why = "moments", "the rows behind them are not known"
+        if given.whole:
+            why = "statistics", "they say how the rows came about"
+        for what, other in (
             ("experiments", self.experiments),
             ("groups", self.groups or None),
             ("types", self.types),
             ("sample weights", sample_weight),
         ):
-            if given is not None:
+            if other is not None:
                 raise SettingsError(
-                    f"moments cannot be combined with {what}: the rows behind them are not known",
+                    f"{why[0]} cannot be combined with {what}: {why[1]}",
                     hint=f"fit the table itself, or omit {what}",
                 )
-        if totals.all_kept:
-            return self._of_sample(totals)
-        table, notes = checked_totals(
-            totals, missing=self.missing, on_constant=self.on_constant, on_collinear=self.on_collinear
-        )
+        table, notes = given, tuple[str, ...]()
+        if given.whole:
+            recheck(given)
+        elif given.all_kept:
+            notes, data = check_missing(given, self.missing), self.prepare(given.frame())
+            return replace(data, notes=(*notes, *data.notes))
+        else:
+            table, notes = checked_sums(given, self.missing, self.on_constant, self.on_collinear)
         table, notes = self._counted(table, notes)
-        return Prepared(list(totals.names), table, notes, independent=self.groups is False)
-
-    def _of_sample(self, totals: TableMoments) -> Prepared:
-        """Return the checked table of a stream so short that all of its rows were kept."""
-        told = list[str]()
-        check_missing(totals, self.missing, told)
-        data = self.prepare(kept_rows(totals))
-        return replace(data, notes=(*told, *data.notes))
+        return Prepared(list(given.names), table, notes, independent=self.groups is False)
 
     def _by_experiment(self, X: Any, sample_weight: npt.ArrayLike | None) -> Prepared:
         """Return the checked table of a fit with the experiment of every row."""

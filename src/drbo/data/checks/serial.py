@@ -70,9 +70,8 @@ def serial(table: Table, most_rows: int | None = None) -> Serial | None:
     numeric = [j for j, levels in enumerate(whole.levels) if levels is None]
     if whole.n_rows < LEAST_ROWS or (np.ptp(whole.values[:, numeric], axis=0) == 0).any():
         return None
-    values, names = whole.values[:, numeric], tuple(whole.names[j] for j in numeric)
-    if whole.experiments is not None:  # a shift between experiments makes neighbours alike for no other reason
-        values = whole.experiments.centred(values)
+    values = whole.within_experiments(whole.values[:, numeric])  # a shift between them makes neighbours alike
+    names = tuple(whole.names[j] for j in numeric)
     clocks = [j for j, column in enumerate(values.T) if is_clock(column)]
     lagged, alike = _alike(values, clocks)
     if len(alike) <= SERIAL_SHARE * len(names):

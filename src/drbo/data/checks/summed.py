@@ -1,6 +1,6 @@
 """Checks moments that stand in for a table: enough rows, missing cells, constant and collinear columns."""
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
 
@@ -9,22 +9,19 @@ from drbo.data.checks.columns import LARGEST, SMALLEST_SPREAD, is_constant
 from drbo.data.checks.dependence import find_dependent_sums
 from drbo.data.checks.missing import said
 from drbo.data.statistics.pattern_moments import estimated
-from drbo.data.statistics.table import Kind, Table
-from drbo.data.statistics.table_moments import TableMoments
+from drbo.data.statistics.sums import Sums
+from drbo.data.statistics.table import Table
 from drbo.errors import DataError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SHOWN = 5  # columns in a message
 #: Whole numbers in so small a range may be codes of categories.
 FEW_CODES = 10
 
 
-def checked_totals(
-    totals: TableMoments, *, missing: str = "error", on_constant: str = "error", on_collinear: str = "error"
+def checked_sums(
+    table: Table, missing: str = "error", on_constant: str = "error", on_collinear: str = "error"
 ) -> tuple[Table, tuple[str, ...]]:
-    """Return a table of moments, with the sample of rows that was kept beside them, and notes; or refuse it.
+    """Return what is known of rows that were summed up, checked, and notes; or refuse it.
 
     The policies are those of a fit; ``missing="em"`` needs the patterns of missing cells, which a stream sums up and a
     file of moments does not have.
@@ -32,85 +29,74 @@ def checked_totals(
     Examples
     --------
     >>> x = np.random.default_rng(0).normal(size=(50, 2))
-    >>> table, notes = checked_totals(TableMoments.of_rows(["a", "b"], x))
-    >>> table.n_rows, table.n_all
+    >>> table, notes = checked_sums(Table.from_sums(Sums.of_rows(["a", "b"], x)))
+    >>> table.n_rows, table.n
     (0, 50)
     """
-    notes = list[str]()
-    check_missing(totals, missing, notes)
-    if totals.dropped and missing == "em" and totals.levels:
+    notes = list(check_missing(table, missing))
+    if notes and missing == "em" and "categorical" in table.kinds:
         raise DataError('missing="em" requires numeric columns, but some are categories', hint='use missing="drop"')
-    if totals.dropped and missing == "em":
-        totals = estimated(totals)
-        notes[-1] += f"; the effective sample size is {totals.moments.n:.1f} rows"
-    check_shape(totals.n, len(totals.names))
-    _check_range(totals)
-    d = len(totals.names)
-    values = totals.sample if totals.sample.size else np.empty((0, d))
-    levels = totals.levels or (None,) * d
-    kinds: tuple[Kind, ...] = tuple("numeric" if one is None else "categorical" for one in levels)
-    table = Table(values, totals.names, kinds, levels, totals=totals)
+    if notes and missing == "em":
+        table = replace(table, sums=estimated(_sums(table), table.patterns), bases=None, patterns=())
+        notes[-1] += f"; the effective sample size is {table.n_counted:.1f} rows"
+    check_shape(table.n, table.n_columns)
+    sums, names, levels, d = _sums(table), table.names, table.levels, table.n_columns
+    _check_range(sums)
     notes += [
         f"column '{name}' is treated as categorical with {len(one)} levels"
-        for name, one in zip(totals.names, levels, strict=True)
+        for name, one in zip(names, levels, strict=True)
         if one is not None
     ]
     constant = {
         j: constant_words(float(low) + 0.0, levels[j])
-        for j, (low, high) in enumerate(zip(totals.low, totals.high, strict=True))
+        for j, (low, high) in enumerate(zip(sums.low, sums.high, strict=True))
         if is_constant(float(low), float(high))
     }
     table = apply_policy(table, constant, "on_constant", on_constant, notes)
-    assert table.totals is not None
     numbers = np.array([j for j, one in enumerate(table.levels) if one is None], dtype=np.intp)
     if len(numbers):
-        dependent = find_dependent_sums(table.totals.take(numbers))
+        dependent = find_dependent_sums(_sums(table).take(numbers))
         faults = {int(numbers[j]): fault for j, fault in dependent.items()}
         table = apply_policy(table, faults, "on_collinear", on_collinear, notes)
-    ranges = zip(totals.names, levels, totals.high - totals.low, totals.whole, strict=True)
+    ranges = zip(names, levels, sums.high - sums.low, sums.whole, strict=True)
     codes = [name for name, one, wide, whole in ranges if one is None and whole and 0 < wide < FEW_CODES]
     if codes:
         named = ", ".join(f"'{name}'" for name in codes[:SHOWN]) + (", ..." if len(codes) > SHOWN else "")
         notes.append(f"whole numbers in a small range are treated as numbers, not as categories: {named}")
-    if totals.bases is not None and not totals.levels:
-        notes.append(f"the knots of splines are quantiles of a random sample of {len(totals.sample):,} rows")
-    if totals.n < d:
-        notes.append(f"there are fewer rows ({totals.n}) than columns ({d}): expect false edges")
+    if table.bases is not None and not any(levels):
+        notes.append(f"the knots of splines are quantiles of a random sample of {table.n_rows:,} rows")
+    if table.n < d:
+        notes.append(f"there are fewer rows ({table.n}) than columns ({d}): expect false edges")
     return table, tuple(notes)
 
 
-def kept_rows(totals: TableMoments) -> "pd.DataFrame":
-    """Return the sample of the rows as a data frame, with categories as text."""
-    import pandas as pd
-
-    frame = pd.DataFrame(totals.sample, columns=list(totals.names))
-    for name, levels in zip(totals.names, totals.levels, strict=False):
-        if levels is not None:
-            frame[name] = np.array(levels, dtype=object)[frame[name].to_numpy(dtype=np.intp)]
-    return frame
+def _sums(table: Table) -> Sums:
+    assert table.sums is not None
+    return table.sums
 
 
-def check_missing(totals: TableMoments, policy: str, notes: list[str]) -> None:
-    """Refuse moments of a table with missing cells, or say how many rows were left out."""
-    if not totals.dropped:
-        return
-    total = totals.n + totals.dropped
-    lost = [(name, count) for name, count in zip(totals.names, totals.missing.tolist(), strict=True) if count]
+def check_missing(table: Table, policy: str) -> tuple[str, ...]:
+    """Refuse sums over a table with missing cells, or return a note that says how many rows were left out."""
+    sums = _sums(table)
+    if not sums.dropped:
+        return ()
+    total = sums.n + sums.dropped
+    lost = [(name, count) for name, count in zip(sums.names, sums.missing.tolist(), strict=True) if count]
     named = "; ".join(f"column '{name}' ({count} of {total} rows)" for name, count in lost[:SHOWN])
     named += f"; and {len(lost) - SHOWN} more" if len(lost) > SHOWN else ""
     if policy == "error":
         raise DataError(f"Input contains NaN: missing values in {named}", hint='use missing="drop"')
-    if policy == "impute" or (policy == "em" and not totals.patterns):
+    if policy == "impute" or (policy == "em" and not table.patterns):
         raise DataError(
             f'missing="{policy}" needs the rows of the table, but they were only summed: missing values in {named}',
             hint='use missing="drop", or fit a sample of the rows',
         )
-    notes.append(said(policy, total, totals.dropped, int(totals.missing.sum())))
+    return (said(policy, total, sums.dropped, int(sums.missing.sum())),)
 
 
-def _check_range(totals: TableMoments) -> None:
+def _check_range(sums: Sums) -> None:
     """Refuse numbers whose squares leave the range of floating point."""
-    for name, low, high in zip(totals.names, totals.low.tolist(), totals.high.tolist(), strict=True):
+    for name, low, high in zip(sums.names, sums.low.tolist(), sums.high.tolist(), strict=True):
         if max(-low, high) > LARGEST:
             raise DataError(
                 f"column '{name}' contains {max(-low, high):g}, but absolute values must be below {LARGEST:g}",

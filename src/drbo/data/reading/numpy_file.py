@@ -16,7 +16,7 @@ from drbo.errors import DataError, DrboError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from drbo.data.statistics.table_moments import TableMoments
+    from drbo.data.statistics.sums import Sums
 
 #: What a table may hold as numpy's letters of kinds; dates and complex numbers get a better message later.
 _KINDS = "biufcmMUS"
@@ -30,7 +30,7 @@ class NumpySource(FileSource):
         """Tell whether the file holds an array; else it holds moments."""
         return not is_moments_file(self.path)
 
-    def totals(self) -> "TableMoments":
+    def sums(self) -> "Sums":
         """Return the moments in the file."""
         return load_moments(self.path)
 
@@ -40,7 +40,7 @@ class NumpySource(FileSource):
 
     def schema(self) -> Schema:
         """Return the names of the columns."""
-        return super().schema() if self.has_rows() else Schema(self.totals().names)
+        return super().schema() if self.has_rows() else Schema(self.sums().names)
 
     def _read(self, limit: InputLimit, notes: list[str]) -> "pd.DataFrame":
         return read_numpy(self.path, limit)

@@ -24,7 +24,7 @@ from drbo.data.reading.parquet import (
 )
 from drbo.data.reading.source import CELL_BYTES, FileSource, Run, Schema
 from drbo.data.reading.text import check_unique
-from drbo.data.statistics.table_moments import block_rows
+from drbo.data.statistics.sums import block_rows
 from drbo.errors import DataError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from drbo.data.statistics import table_moments
+from drbo.data.statistics import sums
 from drbo.errors import DataError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def sampled(pieces: Iterable["pd.DataFrame"], seed: int = 0) -> tuple["pd.DataFr
     rng = np.random.default_rng(seed)
     kept, keys, n_rows, threshold, size = list[pd.DataFrame](), list[np.ndarray](), 0, np.inf, 0
     for piece in pieces:
-        size = size or max(table_moments.SAMPLE_ROWS, table_moments.SAMPLE_CELLS // max(1, piece.shape[1]))
+        size = size or max(sums.SAMPLE_ROWS, sums.SAMPLE_CELLS // max(1, piece.shape[1]))
         drawn = rng.random(len(piece))
         taken = np.flatnonzero(drawn < threshold)
         kept.append(piece.iloc[taken])

@@ -20,7 +20,7 @@ from drbo.errors import DataError, SettingsError, name_hint
 if TYPE_CHECKING:
     import pandas as pd
 
-    from drbo.data.statistics.table_moments import TableMoments
+    from drbo.data.statistics.sums import Sums
 
 #: What was read: its name, its size and the time of its last change.
 Stamp = tuple[str, int, int]
@@ -122,7 +122,7 @@ class Source(Protocol):
     def batches(self, run: Run | None = None) -> Iterator[Any]:
         """Yield the rows, or those of a run, as pandas or polars frames or batches of pyarrow.
 
-        The batches of a run have :func:`~drbo.data.statistics.table_moments.block_rows` rows, but for the last ones.
+        The batches of a run have :func:`~drbo.data.statistics.sums.block_rows` rows, but for the last ones.
         """
 
     def runs(self) -> list[Run]:
@@ -137,7 +137,7 @@ class Source(Protocol):
         """Tell whether there are rows; else there are moments in their place."""
         return True
 
-    def totals(self) -> "TableMoments":
+    def sums(self) -> "Sums":
         """Return the moments that are there in place of rows."""
         raise DataError(f"{self.name} has rows, not moments")
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from drbo.arrays import Floats
-from drbo.data.statistics import table_moments
+from drbo.data.statistics import sums
 from drbo.data.statistics.resamples import random_of
 
 CHUNK = 2**12  # rows that are moved at once
@@ -31,10 +31,10 @@ class KeptRows:
     """
 
     def __init__(self, n_columns: int, seed: int = 0, *, threshold: float = np.inf, n_before: int = 0) -> None:
-        self.size = max(table_moments.SAMPLE_ROWS, table_moments.SAMPLE_CELLS // max(1, n_columns))
+        self.size = max(sums.SAMPLE_ROWS, sums.SAMPLE_CELLS // max(1, n_columns))
         self.threshold = threshold
         self._seed = seed
-        self._most_first = max(0, table_moments.describing_rows(n_columns) - n_before)
+        self._most_first = max(0, sums.describing_rows(n_columns) - n_before)
         self._first: list[Floats] = [np.empty((0, n_columns))]
         # Room for keys and their rows, which is used again: new memory costs more than what is written to it.
         self._keys, self._drawn = np.empty(2 * self.size), np.empty((2 * self.size, n_columns))

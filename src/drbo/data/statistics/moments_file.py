@@ -21,7 +21,7 @@ from drbo.data.reading.lines import MAX_COLUMNS
 from drbo.data.reading.source import Stamp
 from drbo.data.reading.text import check_unique
 from drbo.data.statistics.resamples import MOST_NUMBERS, Resamples, check_count
-from drbo.data.statistics.table_moments import TableMoments
+from drbo.data.statistics.sums import Sums
 from drbo.errors import DataError, ResultError
 
 FORMAT, FORMAT_VERSION = "drbo-moments", 1
@@ -50,14 +50,14 @@ _COUNTS = ("n", "dropped")
 class Begun(NamedTuple):
     """Sums of the first files of a table, to which more are to be added."""
 
-    totals: TableMoments
+    sums: Sums
     files: tuple[Stamp, ...] = ()  # in the sums
     sections: int = 0  # of the last of these files, where only so many of its sections are in the sums; 0: all
 
 
-def save_moments(path: Path, totals: TableMoments) -> None:
+def save_moments(path: Path, sums: Sums) -> None:
     """Write moments to a file; no row is in it."""
-    save_part(path, Begun(totals))
+    save_part(path, Begun(sums))
 
 
 def save_part(path: Path, begun: Begun) -> None:
@@ -65,18 +65,18 @@ def save_part(path: Path, begun: Begun) -> None:
     write_file(path, moments_bytes(*begun))
 
 
-def moments_bytes(totals: TableMoments, files: Sequence[Stamp] = (), sections: int = 0) -> bytes:
+def moments_bytes(sums: Sums, files: Sequence[Stamp] = (), sections: int = 0) -> bytes:
     """Return the content of a file of moments."""
-    about = {"format": FORMAT, "version": FORMAT_VERSION, "names": list(totals.names), "worth": totals.worth}
-    about |= {name: getattr(totals, name) for name in _COUNTS} | {"files": [list(stamp) for stamp in files]}
+    about = {"format": FORMAT, "version": FORMAT_VERSION, "names": list(sums.names), "worth": sums.worth}
+    about |= {name: getattr(sums, name) for name in _COUNTS} | {"files": [list(stamp) for stamp in files]}
     about["sections"] = sections
-    arrays = {name: np.asarray(getattr(totals, name), dtype=kind) for name, kind in _ARRAYS.items()}
-    if (drawn := totals.resamples) is not None:
+    arrays = {name: np.asarray(getattr(sums, name), dtype=kind) for name, kind in _ARRAYS.items()}
+    if (drawn := sums.resamples) is not None:
         arrays |= dict(zip(_RESAMPLED, (drawn.n.astype("<i8"), drawn.offset, drawn.products), strict=True))
     return npz_bytes({"about": np.frombuffer(json.dumps(about).encode(), dtype=np.uint8), **arrays})
 
 
-def load_moments(path: Path) -> TableMoments:
+def load_moments(path: Path) -> Sums:
     """Read moments from a file; what they stand for is checked by a fit.
 
     Examples
@@ -84,11 +84,11 @@ def load_moments(path: Path) -> TableMoments:
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder) / "part.npz"
-    ...     save_moments(file, TableMoments.of_rows(["a", "b"], [[1.0, 2.0], [3.0, 5.0]]))
+    ...     save_moments(file, Sums.of_rows(["a", "b"], [[1.0, 2.0], [3.0, 5.0]]))
     ...     load_moments(file).products.tolist()
     [[2.0, 3.0], [3.0, 4.5]]
     """
-    return load_part(path).totals
+    return load_part(path).sums
 
 
 def load_part(path: Path) -> Begun:
@@ -127,12 +127,12 @@ def moments_of_bytes(raw: bytes, what: str) -> Begun:
     for name, kind in _ARRAYS.items():
         shape = (d, d) if name == "products" else (d,)
         found[name] = read_member(archive, name, f"{what} {name}", shape=shape, dtype=kind)
-    totals = TableMoments(names=names, **counts, **found, resamples=_resamples(archive, d, what))
-    _check(totals, what)
+    sums = Sums(names=names, **counts, **found, resamples=_resamples(archive, d, what))
+    _check(sums, what)
     sections = about.get("sections", 0)
     if type(sections) is not int or not 0 <= sections <= MAX_ROWS:
         raise ResultError(f"{what}: 'sections' must be a whole number of at least 0, got {sections!r:.80}")
-    return Begun(totals, _stamps(about.get("files"), what), sections)
+    return Begun(sums, _stamps(about.get("files"), what), sections)
 
 
 def _resamples(archive: zipfile.ZipFile, d: int, what: str) -> Resamples | None:
@@ -177,21 +177,21 @@ def _stamps(files: Any, what: str) -> tuple[Stamp, ...]:
     return tuple((one[0], one[1], one[2]) for one in files)
 
 
-def _check(totals: TableMoments, what: str) -> None:
+def _check(sums: Sums, what: str) -> None:
     """Refuse what no table of numbers has."""
     hint = "the file is damaged, or was changed: write it again with 'drbo moments'"
-    if (totals.missing < 0).any() or (totals.missing > totals.dropped).any():
+    if (sums.missing < 0).any() or (sums.missing > sums.dropped).any():
         raise ResultError(f"{what}: counts of missing cells do not match the rows that were left out", hint=hint)
-    if not totals.n:
+    if not sums.n:
         return
-    arrays = totals.mean, totals.products, totals.low, totals.high
+    arrays = sums.mean, sums.products, sums.low, sums.high
     if not all(np.isfinite(array).all() for array in arrays):
         raise ResultError(f"{what} contains numbers that are not finite", hint=hint)
-    slack = ROUNDING * np.maximum(np.abs(totals.low), np.abs(totals.high))
-    if (totals.mean < totals.low - slack).any() or (totals.mean > totals.high + slack).any():
+    slack = ROUNDING * np.maximum(np.abs(sums.low), np.abs(sums.high))
+    if (sums.mean < sums.low - slack).any() or (sums.mean > sums.high + slack).any():
         raise ResultError(f"{what}: a mean is not between the smallest and the largest value", hint=hint)
-    _check_resamples(totals, what, hint)
-    _check_products(totals.products, what, hint)
+    _check_resamples(sums, what, hint)
+    _check_products(sums.products, what, hint)
 
 
 def _check_products(products: Floats, what: str, hint: str) -> None:
@@ -204,12 +204,12 @@ def _check_products(products: Floats, what: str, hint: str) -> None:
         raise ResultError(f"{what}: no table has these products", hint=hint)
 
 
-def _check_resamples(totals: TableMoments, what: str, hint: str) -> None:
+def _check_resamples(sums: Sums, what: str, hint: str) -> None:
     """Refuse resamples that cannot be of these rows, each of which counts at most twice."""
-    if (drawn := totals.resamples) is None:
+    if (drawn := sums.resamples) is None:
         return
     finite = np.isfinite(drawn.offset).all() and np.isfinite(drawn.products).all()
-    if not finite or (drawn.n < 0).any() or (drawn.n > 2 * totals.n).any():
+    if not finite or (drawn.n < 0).any() or (drawn.n > 2 * sums.n).any():
         raise ResultError(f"{what}: the resamples are not those of a table with these moments", hint=hint)
     for products in drawn.products:
         _check_products(products, f"{what} resamples", hint)

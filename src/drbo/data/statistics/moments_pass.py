@@ -7,7 +7,7 @@ from pathlib import Path
 from drbo.data.reading.source import Source
 from drbo.data.statistics.moments_file import Begun, load_part, save_moments, save_part
 from drbo.data.statistics.stream import Spread, in_turn, streamed
-from drbo.data.statistics.table_moments import TableMoments
+from drbo.data.statistics.sums import Sums
 from drbo.errors import DrboError, SettingsError
 
 #: Added to the name of the file while some rows are still to be read.
@@ -59,7 +59,7 @@ class MomentsPass:
             return None
         try:
             begun = load_part(self.partial)
-            drawn = 0 if begun.totals.resamples is None else len(begun.totals.resamples)
+            drawn = 0 if begun.sums.resamples is None else len(begun.sums.resamples)
             now = tuple(part.stamp() for part in self.source.parts()[: len(begun.files)])
             if begun.files == now and now and drawn == self.resamples:
                 return begun
@@ -67,7 +67,7 @@ class MomentsPass:
             pass
         return None
 
-    def run(self, begun: Begun | None = None, spread: Spread = in_turn) -> TableMoments:
+    def run(self, begun: Begun | None = None, spread: Spread = in_turn) -> Sums:
         """Write the moments, and return them; what is summed up is saved every few seconds, and if the pass fails."""
         latest: Begun | None = None
         saved = time.monotonic()
@@ -80,13 +80,14 @@ class MomentsPass:
                 saved = time.monotonic()
 
         try:
-            totals = streamed(
+            found = streamed(
                 self.source, begun=begun, tell=keep, seed=self.seed, resamples=self.resamples, spread=spread
             )
         except BaseException:
             if latest is not None:
                 save_part(self.partial, latest)
             raise
-        save_moments(self.output, totals)
+        assert found.sums is not None
+        save_moments(self.output, found.sums)
         self.partial.unlink(missing_ok=True)
-        return totals
+        return found.sums

@@ -10,7 +10,7 @@ from drbo.arrays import Floats, Indices
 from drbo.data.statistics import resamples
 from drbo.data.statistics.moments import EM_RIDGE, EM_ROUNDS, EM_TOLERANCE, check_pairs, effective
 from drbo.data.statistics.resamples import ResampledSums, Resamples
-from drbo.data.statistics.table_moments import TableMoments, of_block
+from drbo.data.statistics.sums import Sums, of_block
 from drbo.deadline import current
 from drbo.errors import DataError
 from drbo.machine.threads import one_blas_thread
@@ -28,7 +28,7 @@ class PatternSums:
     def __init__(self, names: Sequence[str], resamples: int = 0, seed: int = 0) -> None:
         self._names = tuple(names)
         self._resamples, self._seed = resamples, seed
-        self._found: dict[bytes, TableMoments] = {}
+        self._found: dict[bytes, Sums] = {}
 
     def see(self, block: Floats, place: int = 0) -> None:
         """Look at some more rows, which begin at this row of their file; complete ones are left out."""
@@ -52,7 +52,7 @@ class PatternSums:
             self._join(key, part)
         self._check()
 
-    def _join(self, key: bytes, part: TableMoments) -> None:
+    def _join(self, key: bytes, part: Sums) -> None:
         self._found[key] = self._found[key].joined(part) if key in self._found else part
 
     def _check(self) -> None:
@@ -63,13 +63,13 @@ class PatternSums:
                 hint="use missing='drop', drop the columns with the most missing values, or use a sample of the rows",
             )
 
-    def parts(self) -> tuple[TableMoments, ...]:
+    def parts(self) -> tuple[Sums, ...]:
         """Return the moments of each pattern, of the columns that are seen in it."""
         return tuple(self._found[key] for key in sorted(self._found))
 
 
 @lru_cache(maxsize=1)  # a bootstrap asks again
-def estimated(totals: TableMoments) -> TableMoments:
+def estimated(sums: Sums, patterns: tuple[Sums, ...]) -> Sums:
     """Return the maximum-likelihood moments of complete and incomplete rows together, by EM; also of resamples.
 
     It is the iteration that :func:`drbo.data.moments.moments` makes over rows; rows count as the harmonic mean of the
@@ -80,18 +80,18 @@ def estimated(totals: TableMoments) -> TableMoments:
     >>> x = np.array([[1.0, 2.0], [2.0, 4.5], [3.0, 6.0], [4.0, np.nan]])
     >>> patterns = PatternSums(["a", "b"])
     >>> patterns.see(x)
-    >>> found = estimated(replace(TableMoments.of_rows(["a", "b"], x), patterns=patterns.parts()))
+    >>> found = estimated(Sums.of_rows(["a", "b"], x), patterns.parts())
     >>> found.mean.round(4).tolist(), round(found.moments.n, 6)
     ([2.5, 5.1667], 3.0)
     """
-    found = _estimated(totals)
-    if totals.resamples is None:
+    found = _estimated(sums, patterns)
+    if sums.resamples is None:
         return found
-    drawn = list[TableMoments]()
-    for k in range(len(totals.resamples)):
+    drawn = list[Sums]()
+    for k in range(len(sums.resamples)):
         current().check()
-        parts = tuple(part.resample(k) for part in totals.patterns if part.resamples is not None)
-        drawn.append(_estimated(replace(totals.resample(k), patterns=tuple(part for part in parts if part.n)), found))
+        parts = (part.resample(k) for part in patterns if part.resamples is not None)
+        drawn.append(_estimated(sums.resample(k), tuple(part for part in parts if part.n), found))
     return replace(
         found,
         resamples=Resamples(
@@ -102,16 +102,16 @@ def estimated(totals: TableMoments) -> TableMoments:
     )
 
 
-def _estimated(totals: TableMoments, start: TableMoments | None = None) -> TableMoments:
+def _estimated(sums: Sums, patterns: tuple[Sums, ...], start: Sums | None = None) -> Sums:
     """Return the moments by EM, which begins with those of another estimate, or with independent columns."""
-    place = {name: j for j, name in enumerate(totals.names)}
-    parts = [totals] * bool(totals.n) + list(totals.patterns)
+    place = {name: j for j, name in enumerate(sums.names)}
+    parts = [sums] * bool(sums.n) + list(patterns)
     places = [np.array([place[name] for name in part.names]) for part in parts]
     low, spread = _by_column(parts, places, len(place))
     pairs = np.zeros((len(place),) * 2)
     for part, columns in zip(parts, places, strict=True):
         pairs[np.ix_(columns, columns)] += part.n
-    check_pairs(pairs, totals.names)
+    check_pairs(pairs, sums.names)
     groups = [
         (columns, part.n, ((part.shift - low[columns]) + part.offset) / spread[columns],
          part.products / np.outer(spread[columns], spread[columns]))
@@ -129,14 +129,13 @@ def _estimated(totals: TableMoments, start: TableMoments | None = None) -> Table
                 break
     n = sum(part.n for part in parts)
     return replace(
-        totals, n=n, shift=low, offset=mean * spread, products=n * covariance * np.outer(spread, spread),
+        sums, n=n, shift=low, offset=mean * spread, products=n * covariance * np.outer(spread, spread),
         low=_extreme(np.fmin, parts, places, "low"), high=_extreme(np.fmax, parts, places, "high"),
-        missing=np.zeros_like(totals.missing), dropped=0, worth=effective(pairs) / n, patterns=(),
-        resamples=None, bases=None,
+        missing=np.zeros_like(sums.missing), dropped=0, worth=effective(pairs) / n, resamples=None,
     )  # fmt: skip
 
 
-def _by_column(parts: list[TableMoments], places: list[Indices], d: int) -> tuple[Floats, Floats]:
+def _by_column(parts: list[Sums], places: list[Indices], d: int) -> tuple[Floats, Floats]:
     """Return the mean of the cells of each column that are seen, and their standard deviation (1 for a constant)."""
     count, mean, squares = np.zeros(d), np.zeros(d), np.zeros(d)
     for part, columns in zip(parts, places, strict=True):
@@ -148,7 +147,7 @@ def _by_column(parts: list[TableMoments], places: list[Indices], d: int) -> tupl
     return mean, np.where(spread > 0, spread, 1.0)
 
 
-def _extreme(better: np.ufunc, parts: list[TableMoments], places: list[Indices], name: str) -> Floats:
+def _extreme(better: np.ufunc, parts: list[Sums], places: list[Indices], name: str) -> Floats:
     found = np.full(max(int(columns.max()) for columns in places) + 1, np.nan)
     for part, columns in zip(parts, places, strict=True):
         found[columns] = better(found[columns], getattr(part, name))

@@ -7,7 +7,7 @@ alone, and so do all sums: not on who reads a section, nor on how many read at t
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from drbo.data.statistics.coded import codes_of
 from drbo.data.statistics.kept_rows import Kept, KeptRows
 from drbo.data.statistics.pattern_moments import PatternSums
 from drbo.data.statistics.resamples import ResampledSums
-from drbo.data.statistics.table_moments import TableMoments, block_rows, summed
+from drbo.data.statistics.sums import Bases, Sums, block_rows, summed
 from drbo.errors import DataError
 
 if TYPE_CHECKING:
@@ -35,21 +35,10 @@ class Section:
     run: Run | None = None  # None: all rows of the source
 
 
-class Bases(Protocol):
-    """Functions of the columns of a table, which are summed up in place of the columns."""
-
-    @property
-    def widths(self) -> Indices:
-        """Functions of each column (d,)."""
-
-    def __call__(self, rows: Floats, /) -> Floats:
-        """Return the values (n, D) of all functions for some rows (n, d)."""
-
-
 class Part(NamedTuple):
     """What is known of a section once it is read."""
 
-    totals: TableMoments
+    sums: Sums
     kept: Kept | None
     patterns: PatternSums | None
 
@@ -72,7 +61,7 @@ class SectionSums:
     def __call__(self, section: Section, threshold: float) -> Part:
         """Return the sums of a section, and the rows that are kept."""
         if not section.source.has_rows():
-            return Part(section.source.totals(), None, None)
+            return Part(section.source.sums(), None, None)
         names = self.names if self.bases is None else names_of_bases(self.names, self.bases.widths)
         d = len(names)
         kept = KeptRows(d, self.seed, threshold=threshold, n_before=section.n_before) if self.keep_rows else None
@@ -80,11 +69,11 @@ class SectionSums:
         resampled = ResampledSums(d, self.resamples, self.seed) if self.resamples else None
         with closing(self._numbers(section)) as rows:
             summands = rows if self.bases is None else _functions(rows, self.bases)
-            totals = summed(
+            sums = summed(
                 names, summands, place=section.start, resampled=resampled,
                 incomplete=None if patterns is None else patterns.see, **({} if kept is None else {"see": kept.see}),
             )  # fmt: skip
-        return Part(totals, None if kept is None else kept.kept(), patterns)
+        return Part(sums, None if kept is None else kept.kept(), patterns)
 
     def _numbers(self, section: Section) -> Generator[Floats]:
         """Yield the numbers of batches; an error names the batch."""

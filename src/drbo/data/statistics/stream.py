@@ -12,8 +12,9 @@ from drbo.data.reading.source import Source
 from drbo.data.statistics.kept_rows import KeptRows
 from drbo.data.statistics.moments_file import Begun
 from drbo.data.statistics.pattern_moments import PatternSums
-from drbo.data.statistics.sections import Bases, Part, Section, SectionSums, sections_of
-from drbo.data.statistics.table_moments import TableMoments
+from drbo.data.statistics.sections import Part, Section, SectionSums, sections_of
+from drbo.data.statistics.sums import Bases, Sums
+from drbo.data.statistics.table import Table
 from drbo.errors import DataError
 
 #: So many rows with the same sums are the same rows.
@@ -46,8 +47,8 @@ def streamed(
     begun: Begun | None = None,
     tell: Callable[[Begun], None] = lambda _: None,
     spread: Spread = in_turn,
-) -> TableMoments:
-    """Return the moments of the rows of a source, read once.
+) -> Table:
+    """Return what is kept of the rows of a source, read once: their sums, and perhaps some of them.
 
     Parameters
     ----------
@@ -56,13 +57,13 @@ def streamed(
     keep_rows : keep the first rows and a random sample, drawn with the ``seed``: for checks of residuals.
     keep_patterns : sum up incomplete rows too, those with the same missing cells together: for EM.
     resamples : so many resamples of the rows are drawn with the ``seed`` and summed up in the same pass.
-    bases : functions of the columns, whose moments are returned in place of those of the columns.
+    bases : functions of the columns, which are summed up in place of the columns.
     begun : what an earlier pass had summed up when it ended; the files must not have changed since.
     tell : called after every section with what is summed up by then.
     spread : calls the function that sums up a section; its order of answers is that of the sections.
     """
     parts, levels = source.parts(), levels or {}
-    total = None if begun is None else begun.totals
+    total = None if begun is None else begun.sums
     names = parts[0].schema().names if total is None else total.names
     plan = _Plan(parts, begun, names, levels)
     kept = KeptRows(len(names), seed) if keep_rows else None
@@ -70,16 +71,17 @@ def streamed(
     seen = _Seen()
     work = SectionSums(names, parts[0].name, levels, keep_rows, keep_patterns, seed, resamples, bases)
     for number, part in enumerate(spread(work, _Arguments(plan.sections, kept))):
-        seen.check(part.totals, plan.sections[number].source.name)
-        total = part.totals if total is None else total.joined(part.totals)
+        seen.check(part.sums, plan.sections[number].source.name)
+        total = part.sums if total is None else total.joined(part.sums)
         _keep(part, kept, patterns)
         tell(plan.begun(total, number))
     assert total is not None
-    total = total if patterns is None else replace(total, patterns=patterns.parts())
+    found = Table.from_sums(total, levels if bases is None else {})
+    found = found if patterns is None else replace(found, patterns=patterns.parts())
     if kept is None or not total.n:
-        return total
+        return found
     rows = kept.kept()
-    return replace(total, sample=rows.rows, first=rows.first if len(rows.first) else rows.rows)
+    return replace(found, values=rows.rows, first=rows.first if len(rows.first) else rows.rows)
 
 
 class _Seen:
@@ -88,7 +90,7 @@ class _Seen:
     def __init__(self) -> None:
         self._names: dict[bytes, str] = {}
 
-    def check(self, part: TableMoments, name: str) -> None:
+    def check(self, part: Sums, name: str) -> None:
         """Refuse a source whose rows were already added from another one."""
         if part.n < MANY_ROWS:  # the same few rows may well occur twice
             return
@@ -123,11 +125,11 @@ class _Plan:
             more = 0
             n_before = some[-1].n_before + (0 if (run := some[-1].run) is None else run.n_rows)
 
-    def begun(self, totals: TableMoments, place: int) -> Begun:
+    def begun(self, sums: Sums, place: int) -> Begun:
         """Return what is summed up once the section at this place is."""
         number, sections = self._places[place]
         self._stamps += [part.stamp() for part in self._parts[len(self._stamps) : number + 1]]
-        return Begun(totals, tuple(self._stamps), sections)
+        return Begun(sums, tuple(self._stamps), sections)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,27 +1,36 @@
-"""The checked table that every score is built from."""
+"""The checked table that every score is built from.
+
+The module is long because it answers whatever others ask of a table, so that nobody looks at which parts it has.
+"""
 
 import hashlib
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
-from typing import Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from drbo.arrays import Floats, Indices
+from drbo.arrays import Floats, Indices, Ints
 from drbo.data.checks.experiments import Experiments
 from drbo.data.statistics.blocks import gathered, is_large, row_blocks
 from drbo.data.statistics.content_order import column_order, row_order
 from drbo.data.statistics.moments import Moments, complete_moments, moments
-from drbo.data.statistics.table_moments import TableMoments
+from drbo.data.statistics.sums import BasisSums, Sums
 from drbo.data.statistics.units import UNIT_DIGITS
 from drbo.deadline import current
 from drbo.errors import DataError, name_hint
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Kind = Literal["numeric", "categorical"]
+#: What may be known of a table: its rows, their means and covariances, sums over functions of its columns, or counts.
+Statistic = Literal["rows", "moments", "bases", "counts"]
 
 #: A table of more columns is wide: its covariance is computed once.
 MANY_COLUMNS = 1_000
@@ -52,7 +61,10 @@ class Table:
     weights: Floats | None = None  # (n,) > 0
     groups: Indices | None = None  # (n,) numbers of groups whose means were removed
     experiments: Experiments | None = None  # which experiment each row comes from
-    totals: TableMoments | None = None  # of all rows; ``values`` then holds a random sample of them, or none
+    sums: Sums | None = None  # of all complete rows; ``values`` then holds a random sample of them, or none
+    first: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (m, d) the first of the rows that were summed
+    bases: BasisSums | None = None  # of functions of the columns, over the same rows
+    patterns: tuple[Sums, ...] = ()  # of incomplete rows that are not yet in the sums: the columns seen in them
 
     @classmethod
     def from_array(cls, values: npt.ArrayLike, names: Sequence[str] | None = None) -> "Table":
@@ -62,27 +74,77 @@ class Table:
         kinds: tuple[Kind, ...] = tuple("numeric" for _ in names)
         return cls(array, names, kinds, (None,) * len(names))
 
+    @classmethod
+    def from_sums(cls, sums: Sums, levels: Mapping[str, Sequence[str]] = MappingProxyType({})) -> "Table":
+        """Return what is known of rows that were summed up; the columns with levels hold categories."""
+        known = tuple(tuple(levels[name]) if name in levels else None for name in sums.names)
+        kinds: tuple[Kind, ...] = tuple("numeric" if one is None else "categorical" for one in known)
+        return cls(np.empty((0, len(known))), sums.names, kinds, known, sums=sums)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names, under the name that data frames have for them."""
+        return self.names
+
     @property
     def n_rows(self) -> int:
         """Number of rows that are here."""
         return int(self.values.shape[0])
 
     @property
-    def n_all(self) -> int:
+    def n(self) -> int:
         """Number of rows that the table was learned from: more than are here where only their sums are."""
-        return self.n_rows if self.totals is None else self.totals.n
+        return self.n_rows if self.sums is None else self.sums.n
+
+    @property
+    def n_read(self) -> int:
+        """Number of rows with those that a missing cell keeps out of the sums."""
+        return self.n + (0 if self.sums is None else self.sums.dropped)
 
     @property
     def n_counted(self) -> float:
         """Number of rows that all rows count as."""
-        if self.totals is not None:
-            return self.totals.moments.n
+        if self.sums is not None:
+            return self.sums.moments.n
         return float(self.n_rows if self.weights is None else self.weights.sum())
+
+    @property
+    def n_worth(self) -> float:
+        """Number of rows that rows which do not count as one each count as together; 0: each counts as one."""
+        each = self.weights is None if self.sums is None else self.sums.worth == 1
+        return 0.0 if each else self.n_counted
 
     @property
     def n_columns(self) -> int:
         """Number of columns."""
         return int(self.values.shape[1])
+
+    @property
+    def whole(self) -> bool:
+        """Whether all rows are here, and not only a sample of them, or none."""
+        return self.sums is None
+
+    @property
+    def all_kept(self) -> bool:
+        """Whether all rows were kept beside their sums."""
+        return self.n_rows == self.n > 0 and not self.patterns
+
+    @property
+    def complete(self) -> bool:
+        """Whether all cells of all rows are here."""
+        return self.whole and not self.incomplete
+
+    @property
+    def from_experiments(self) -> bool:
+        """Whether it is known which experiment each row comes from."""
+        return self.experiments is not None
+
+    @property
+    def offers(self) -> frozenset[Statistic]:
+        """What a score can be computed from: complete rows tell all the rest."""
+        if self.complete:
+            return frozenset(get_args(Statistic))
+        return frozenset({"moments"} if self.bases is None else {"moments", "bases"})
 
     def index(self, name: str) -> int:
         """Return the place of the column of this name."""
@@ -115,13 +177,13 @@ class Table:
     @property
     def by_moments(self) -> bool:
         """Whether rows are weighted, incomplete or only summed, so that :attr:`moments` stand for them."""
-        return self.weights is not None or self.totals is not None or self.incomplete
+        return self.weights is not None or not self.complete
 
     @cached_property
     def moments(self) -> Moments | None:
         """Mean and covariance of rows that are weighted, incomplete or summed; None: the rows themselves say it."""
-        if self.totals is not None:
-            return self.totals.moments
+        if self.sums is not None:
+            return self.sums.moments
         return moments(self.values, self.weights, self.names) if self.by_moments else None
 
     def adopt_moments(self, ordered: "Table", columns: Indices) -> None:
@@ -145,6 +207,18 @@ class Table:
             return self.moments
         return self.large_moments if self.summed else self.values
 
+    @property
+    def moments_of_all(self) -> Moments:
+        """Mean and covariance of all rows, complete or not."""
+        return self.large_moments if self.moments is None else self.moments
+
+    @property
+    def ranges(self) -> tuple[Floats, Floats]:
+        """The smallest and the largest value of each column (d,) among all rows."""
+        if self.sums is not None:
+            return self.sums.low, self.sums.high
+        return np.nanmin(self.values, axis=0), np.nanmax(self.values, axis=0)
+
     @cached_property
     def large_moments(self) -> Moments:
         """Mean and covariance of a complete table, computed block by block."""
@@ -165,17 +239,82 @@ class Table:
         rows = self.take(np.flatnonzero(self.experiments.control), np.arange(self.n_columns))
         return replace(rows, experiments=None)
 
+    @property
+    def rows_here(self) -> "Table":
+        """The rows that are here, as a table of their own."""
+        return replace(self, sums=None, first=self.first[:0], bases=None, patterns=())
+
+    @property
+    def rows_in_order(self) -> "Table":
+        """Rows that stood beside each other when they were read: all, or the first ones of many."""
+        if self.sums is None:
+            return self
+        return replace(self.rows_here, values=self.first if self.first.size else self.values[:0])
+
+    @cached_property
+    def runs(self) -> Experiments:
+        """The experiments that the rows come from: a control alone, where nothing was said about them."""
+        return self.experiments or Experiments(np.zeros(self.n_rows, dtype=np.intp), ("control",))
+
+    def within_experiments(self, values: Floats) -> Floats:
+        """Return columns (n, k) without the differences between experiments."""
+        return values if self.experiments is None else self.experiments.centred(values)
+
+    def counting_as(self, share: float) -> "Table":
+        """Return the same table, every row of which counts as so much less than before."""
+        if self.sums is not None:
+            return replace(self, sums=replace(self.sums, worth=share))
+        return replace(self, weights=np.full(self.n_rows, share) if self.weights is None else self.weights * share)
+
+    @property
+    def resampled_rows(self) -> Ints:
+        """How many rows (K,) each resample has that was drawn of rows which are not here."""
+        drawn = None if self.sums is None else self.sums.resamples
+        return np.empty(0, dtype=np.int64) if drawn is None else drawn.n
+
+    def resample(self, draw: Indices) -> "Table":
+        """Return a resample: these rows or, where rows are not here, the one of this number."""
+        if self.sums is None:
+            return self.take(draw, np.arange(self.n_columns))
+        number, bases = int(draw[0]), self.bases
+        return replace(
+            self, values=self.values[:0], first=self.first[:0], sums=self.sums.resample(number),
+            bases=None if bases is None else bases.resample(number),
+        )  # fmt: skip
+
+    def with_bases(self, functions: "Table", widths: Indices) -> "Table":
+        """Return the same with the sums over functions of the columns, so many of each, over the same rows."""
+        if functions.sums is None or functions.n != self.n:
+            raise DataError(
+                f"the files have {functions.n} complete rows, but {self.n} when they were first read",
+                hint="do not change files while they are read",
+            )
+        return replace(self, bases=BasisSums(functions.sums, widths))
+
+    def frame(self) -> "pd.DataFrame":
+        """Return the rows that are here as a data frame, with categories as text."""
+        import pandas as pd
+
+        frame = pd.DataFrame(self.values, columns=list(self.names))
+        for name, levels in zip(self.names, self.levels, strict=True):
+            if levels is not None:
+                frame[name] = np.array(levels, dtype=object)[frame[name].to_numpy(dtype=np.intp)]
+        return frame
+
     def take(self, rows: Indices, columns: Indices) -> "Table":
         """Return the table with these rows and these columns, in this order."""
-        return Table(
-            gathered(self.values, rows, columns),
-            tuple(self.names[j] for j in columns),
-            tuple(self.kinds[j] for j in columns),
-            tuple(self.levels[j] for j in columns),
-            None if self.weights is None else self.weights[rows],
-            None if self.groups is None else self.groups[rows],
-            None if self.experiments is None else self.experiments.take(rows),
-            None if self.totals is None else self.totals.take(columns),
+        return replace(
+            self,
+            values=gathered(self.values, rows, columns),
+            names=tuple(self.names[j] for j in columns),
+            kinds=tuple(self.kinds[j] for j in columns),
+            levels=tuple(self.levels[j] for j in columns),
+            weights=None if self.weights is None else self.weights[rows],
+            groups=None if self.groups is None else self.groups[rows],
+            experiments=None if self.experiments is None else self.experiments.take(rows),
+            sums=None if self.sums is None else self.sums.take(columns),
+            first=self.first[:, columns] if self.first.size else self.first,
+            bases=None if self.bases is None else self.bases.take(columns),
         )
 
     def canonical_order(self, seed: int) -> tuple[Indices, Indices]:
@@ -187,7 +326,7 @@ class Table:
         """
         if (known := self._orders.get(seed)) is not None:
             return known
-        content = self.values if self.totals is None else np.abs(np.round(self.totals.moments.correlation, UNIT_DIGITS))
+        content = self.values if self.sums is None else np.abs(np.round(self.sums.moments.correlation, UNIT_DIGITS))
         columns, signs = column_order(content, self.names, seed)
         last = [] if self.weights is None else [self.weights]  # rows are told apart by it only if they are equal
         last += [] if self.experiments is None else [self.experiments.codes.astype(np.float64)]
@@ -213,8 +352,8 @@ class Table:
         of_columns = [tuple(part[j] for j in columns) for part in (self.names, self.kinds, self.levels)]
         content = hashlib.sha256(repr(tuple(of_columns)).encode())
         in_order = all((part[1:] > part[:-1]).all() for part in (rows, columns))
-        if self.totals is not None:
-            found = self.totals.take(columns)
+        if self.sums is not None:
+            found = self.sums.take(columns)
             content.update(f"{found.n}".encode() + found.mean.tobytes() + found.products.tobytes())
             return content.hexdigest()
         for part in row_blocks(self.n_rows):

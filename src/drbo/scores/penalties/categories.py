@@ -51,14 +51,7 @@ def chance_gamma(kind: type[Score], table: Table, ess: float = 1.0) -> float | N
     n = table.n_rows if table.weights is None else round(float(table.weights.sum()))
     d = table.n_columns
     known = issubclass(kind, (DegenerateGaussian, DiscreteBIC, BDeu, LogisticBIC, ExperimentCounts))
-    if (
-        not known
-        or table.totals is not None
-        or table.incomplete
-        or d < 2
-        or n < chance.MIN_ROWS
-        or max(n, table.n_rows) * d > chance.MAX_CELLS
-    ):
+    if not known or not table.complete or d < 2 or n < chance.MIN_ROWS or max(n, table.n_rows) * d > chance.MAX_CELLS:
         return None
     columns = _columns(table, n, issubclass(kind, DegenerateGaussian))
     if columns is None:

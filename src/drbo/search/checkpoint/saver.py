@@ -7,31 +7,26 @@ import hashlib
 import io
 import time
 import warnings
-import zipfile
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from drbo.arrays import Bools
-from drbo.data.checks.check import recheck
-from drbo.data.checks.experiments import Experiments, KnownTarget, known_targets, plain_known
 from drbo.data.checks.prepare import Prepared
 from drbo.data.files.files import (
     MAX_ARRAY_BYTES,
     file_digest,
     read_bytes,
-    read_member,
     refusing,
     stored_archive,
     write_file,
 )
-from drbo.data.statistics.blocks import is_large
-from drbo.data.statistics.moments_file import moments_bytes, moments_of_bytes
+from drbo.data.statistics.stored import arrays_of, table_of, words_of
 from drbo.data.statistics.table import Table
-from drbo.errors import CheckpointError, DataError, DrboError, ResultError
+from drbo.errors import CheckpointError, DrboError, ResultError
 from drbo.knowledge import Knowledge
 from drbo.search.base import Search
 from drbo.search.checkpoint import files, request
@@ -127,7 +122,7 @@ def begin(folder: Path, table: Table, about: dict[str, Any]) -> dict[str, Any]:
     """
     request.clear(folder)
     full = about | {
-        "table": _table_about(table),
+        "table": words_of(table),
         "data_hash": table.digest(),
         "table_sha256": _write_table(folder, table),
     }
@@ -232,97 +227,25 @@ def _adjacency(edges: list[Any], d: int) -> Bools:
     return matrix
 
 
-def _table_about(table: Table) -> dict[str, Any]:
-    """Return what a table is beside its numbers."""
-    about = {"names": list(table.names), "kinds": list(table.kinds), "levels": [_listed(one) for one in table.levels]}
-    if (found := table.experiments) is None:
-        return about | {"labels": None, "known": None, "experiment": None}
-    known = [[one.experiment, one.column, one.kind] for one in found.known]
-    return about | {"labels": list(found.labels), "known": known, "experiment": found.column}
-
-
-def _listed(levels: tuple[str, ...] | None) -> list[str] | None:
-    return None if levels is None else list(levels)
-
-
 def _write_table(folder: Path, table: Table) -> str:
-    rows: dict[str, Any] = {} if table.weights is None else {"weights": table.weights}
-    rows |= {} if table.groups is None else {"groups": table.groups.astype("<i8")}
-    rows |= {} if table.experiments is None else {"experiments": table.experiments.codes.astype("<i8")}
-    if (totals := table.totals) is not None:
-        rows |= {"totals": np.frombuffer(moments_bytes(totals), dtype=np.uint8), "first": totals.first}
-        if totals.bases is not None:
-            rows |= {"bases": np.frombuffer(moments_bytes(totals.bases), dtype=np.uint8)}
-            rows |= {"widths": totals.widths.astype("<i8")}
     path = folder / TABLE
     make_folder(folder)
     try:
-        write_file(path, lambda stream: np.savez(stream, values=table.values, **rows), files.OWNER_ONLY)
+        write_file(path, lambda stream: np.savez(stream, **arrays_of(table)), files.OWNER_ONLY)
         return file_digest(path)
     except ResultError as error:
         raise CheckpointError(f"the search cannot be saved: {error.message}", hint=error.hint) from error
 
 
 def _read_table(path: Path, raw: bytes, about: dict[str, Any]) -> Table:
-    """Return the table of a search; it must be one that a check of a table could have made."""
-    archive = stored_archive(io.BytesIO(raw), str(path))
-    values = read_member(archive, "values", f"{path} values", kinds="f", limit=MAX_TABLE_BYTES)
-    rows: list[Any] = [None, None, None, None]
-    for place, (name, dtype) in enumerate((("weights", "<f8"), ("groups", "<i8"), ("experiments", "<i8"))):
-        if f"{name}.npy" in archive.namelist():
-            rows[place] = read_member(archive, name, f"{path} {name}", shape=values.shape[:1], dtype=dtype)
-    what = about["table"]
-    rows[2] = _experiments(rows[2], what, path)
-    names, kinds = tuple(what["names"]), tuple(what["kinds"])
-    levels = tuple(None if one is None else tuple(one) for one in what["levels"])
-    fits = values.ndim == 2 and values.shape[1] == len(names) == len(kinds) == len(levels)
-    if not fits or values.dtype != np.float64 or not set(names) <= set(about["columns"]):
-        raise CheckpointError(f"{path} does not match its description", hint=HINT)
-    values = values if is_large(*values.shape) else np.ascontiguousarray(values)
-    rows[3] = _totals(archive, values, names, levels, path)
-    table = Table(values, names, kinds, levels, *rows)
+    """Return the table of a search."""
     try:
-        recheck(table)
-    except DataError as error:
-        raise CheckpointError(f"{path}: {error.message}", hint=HINT) from error
+        table = table_of(stored_archive(io.BytesIO(raw), str(path)), about["table"], str(path), MAX_TABLE_BYTES)
+    except ResultError as error:
+        raise CheckpointError(error.message, hint=error.hint or HINT) from error
+    if not set(table.names) <= set(about["columns"]):
+        raise CheckpointError(f"{path} does not match its description", hint=HINT)
     return table
-
-
-def _totals(archive: zipfile.ZipFile, values: Any, names: tuple[str, ...], levels: Any, path: Path) -> Any:
-    """Return the moments of all rows, where only a sample of the rows was saved."""
-    if "totals.npy" not in archive.namelist():
-        return None
-    raw = read_member(archive, "totals", f"{path} totals", kinds="u", limit=MAX_TABLE_BYTES)
-    first = read_member(archive, "first", f"{path} first", kinds="f", limit=MAX_TABLE_BYTES)
-    totals = moments_of_bytes(raw.tobytes(), f"{path} totals").totals
-    if totals.names != names or (first.size and (first.ndim != 2 or first.shape[1:] != values.shape[1:])):
-        raise CheckpointError(f"{path} does not match its description", hint=HINT)
-    totals = replace(totals, sample=values, first=first, levels=levels)
-    if "bases.npy" not in archive.namelist():
-        return totals
-    raw = read_member(archive, "bases", f"{path} bases", kinds="u", limit=MAX_TABLE_BYTES)
-    bases = moments_of_bytes(raw.tobytes(), f"{path} bases").totals
-    widths = read_member(archive, "widths", f"{path} widths", shape=(len(names),), dtype="<i8")
-    if (widths < 1).any() or widths.sum() != len(bases.names):
-        raise CheckpointError(f"{path} does not match its description", hint=HINT)
-    return totals.with_bases(bases, widths.astype(np.intp))
-
-
-def _experiments(codes: Any, about: dict[str, Any], path: Path) -> Experiments | None:
-    """Return the experiments of the rows, which must be such as :func:`split_experiments` makes them."""
-    labels = tuple(about["labels"] or ())
-    if codes is None and not labels:
-        return None
-    known = tuple(KnownTarget(*one) for one in about["known"] or ())
-    try:
-        if codes is None or not labels or ((codes < 0) | (codes >= len(labels))).any():
-            raise DataError("experiments do not match their labels")
-        known_targets(plain_known(known), labels, about["names"])
-        found = Experiments(codes.astype(np.intp), labels, known, about["experiment"])
-        found.check_rows()
-    except DrboError as error:
-        raise CheckpointError(f"{path}: {error.message}", hint=HINT) from error
-    return found
 
 
 def _check_about(about: Fields) -> None:

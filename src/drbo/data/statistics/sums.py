@@ -6,9 +6,9 @@ Means are held as a shift and a small offset from it: no digits are lost where m
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +28,20 @@ SAMPLE_CELLS, SAMPLE_ROWS = 2**22, 3_000
 DESCRIBED_CELLS, DESCRIBED_ROWS, DESCRIBED_PER_COLUMN = 2 * 10**6, 1_000, 4
 
 
+class Bases(Protocol):
+    """Functions of the columns of a table, which are summed up in place of the columns."""
+
+    @property
+    def widths(self) -> Indices:
+        """Functions of each column (d,)."""
+
+    def __call__(self, rows: Floats, /) -> Floats:
+        """Return the values (n, D) of all functions for some rows (n, d)."""
+
+
 @dataclass(frozen=True, eq=False)
-class TableMoments:
-    """All that a linear score needs of a table, without its rows.
+class Sums:
+    """Counts, means, centred products and ranges: all that a linear score needs of a table, without its rows.
 
     Build one with :meth:`of_rows`, :func:`summed`, or read it from a file (:mod:`drbo.data.statistics.moments_file`),
     and join those of several owners with :meth:`joined`. ``DrBO().fit`` accepts it in place of a table.
@@ -38,7 +49,7 @@ class TableMoments:
     Examples
     --------
     >>> x = np.random.default_rng(0).normal(size=(100, 2))
-    >>> ours, theirs = (TableMoments.of_rows(["a", "b"], part) for part in (x[:40], x[40:]))
+    >>> ours, theirs = (Sums.of_rows(["a", "b"], part) for part in (x[:40], x[40:]))
     >>> both = ours.joined(theirs)
     >>> both.n, bool(np.allclose(both.moments.covariance, np.cov(x.T, bias=True)))
     (100, True)
@@ -55,16 +66,10 @@ class TableMoments:
     missing: Ints  # (d,) cells without a value
     dropped: int = 0  # rows with such a cell: they are not in the sums
     worth: float = 1.0  # what a row counts as
-    patterns: tuple["TableMoments", ...] = ()  # of the rows that were left out: the columns that are seen in them
     resamples: Resamples | None = None  # of the same rows, drawn while they were read
-    sample: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (k, d) some of the rows, drawn at random
-    first: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (m, d) the first rows
-    levels: tuple[tuple[str, ...] | None, ...] = ()  # (d,) the categories of columns that hold their codes
-    bases: "TableMoments | None" = None  # of functions of the columns, those of the first column first
-    widths: Indices = field(default_factory=lambda: np.empty(0, dtype=np.intp))  # (d,) functions of each
 
     @classmethod
-    def of_rows(cls, names: Sequence[str], values: npt.ArrayLike) -> "TableMoments":
+    def of_rows(cls, names: Sequence[str], values: npt.ArrayLike) -> "Sums":
         """Return the moments of an array (n, d); rows with a missing cell (NaN) are only counted."""
         rows = np.asarray(values, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != len(names):
@@ -72,19 +77,9 @@ class TableMoments:
         return summed(names, [rows])
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The names, under the name that data frames have for them."""
-        return self.names
-
-    @property
     def mean(self) -> Floats:
         """The means (d,)."""
         return self.shift + self.offset
-
-    @property
-    def all_kept(self) -> bool:
-        """Whether the sample holds all rows."""
-        return len(self.sample) == self.n > 0 and not self.patterns
 
     @cached_property
     def moments(self) -> Moments:
@@ -92,7 +87,7 @@ class TableMoments:
         n = self.n * self.worth
         return Moments(self.mean, self.products / self.n, n, np.full(self.products.shape, n))
 
-    def joined(self, other: "TableMoments") -> "TableMoments":
+    def joined(self, other: "Sums") -> "Sums":
         """Return the moments of both sets of rows; the columns of the other may come in another order."""
         if sorted(self.names) != sorted(other.names):
             raise DataError(_difference(self.names, other.names), hint="the same columns are needed in all parts")
@@ -104,7 +99,7 @@ class TableMoments:
         n = self.n + other.n
         step = (other.shift - self.shift) + (other.offset - self.offset)
         products = self.products + other.products + np.outer(step, step) * (self.n * (other.n / n))
-        return TableMoments(
+        return Sums(
             names=self.names,
             n=n,
             shift=self.shift,
@@ -118,32 +113,21 @@ class TableMoments:
             resamples=self._resamples_with(other),
         )
 
-    def _resamples_with(self, other: "TableMoments") -> Resamples | None:
+    def _resamples_with(self, other: "Sums") -> Resamples | None:
         """Return the resamples of both sets of rows: as many as both have."""
         if self.resamples is None or other.resamples is None:
             return None
         return self.resamples.joined(other.resamples, other.shift - self.shift)
 
-    def resample(self, number: int) -> "TableMoments":
+    def resample(self, number: int) -> "Sums":
         """Return the moments of one of the resamples, which count rows as those of the table do."""
         assert self.resamples is not None
         drawn = self.resamples
         return replace(
-            self, n=int(drawn.n[number]), offset=drawn.offset[number], products=drawn.products[number],
-            resamples=None, sample=self.sample[:0], first=self.first[:0],
-            bases=None if self.bases is None else self.bases.resample(number),
-        )  # fmt: skip
+            self, n=int(drawn.n[number]), offset=drawn.offset[number], products=drawn.products[number], resamples=None
+        )
 
-    def with_bases(self, bases: "TableMoments", widths: Indices) -> "TableMoments":
-        """Return the same with the moments of functions of the columns, so many of each, over the same rows."""
-        if bases.n != self.n:
-            raise DataError(
-                f"the files have {bases.n} complete rows, but {self.n} when they were first read",
-                hint="do not change files while they are read",
-            )
-        return replace(self, bases=bases, widths=widths)
-
-    def take(self, columns: Indices) -> "TableMoments":
+    def take(self, columns: Indices) -> "Sums":
         """Return the moments of these columns, in this order."""
         return replace(
             self,
@@ -151,17 +135,34 @@ class TableMoments:
             products=np.ascontiguousarray(self.products[np.ix_(columns, columns)]),
             **{name: getattr(self, name)[columns] for name in ("shift", "offset", "low", "high", "whole", "missing")},
             resamples=None if self.resamples is None else self.resamples.take(columns),
-            levels=tuple(self.levels[j] for j in columns) if self.levels else (),
-            **{name: rows[:, columns] for name in ("sample", "first") if (rows := getattr(self, name)).size},
-            **({} if self.bases is None else self._bases_of(columns)),
         )
 
-    def _bases_of(self, columns: Indices) -> dict[str, Any]:
-        """Return the functions of these columns."""
-        assert self.bases is not None
+
+class BasisSums(NamedTuple):
+    """Sums over functions of the columns of a table, those of the first column first."""
+
+    sums: Sums
+    widths: Indices  # (d,) functions of each column
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.sums.n
+
+    @property
+    def covariance(self) -> Floats:
+        """Covariance of all functions."""
+        return self.sums.moments.covariance
+
+    def take(self, columns: Indices) -> "BasisSums":
+        """Return the functions of these columns, in this order."""
         ends = np.cumsum(self.widths)
         places = np.concatenate([np.arange(ends[j] - self.widths[j], ends[j]) for j in columns])
-        return {"bases": self.bases.take(places), "widths": self.widths[columns]}
+        return BasisSums(self.sums.take(places), self.widths[columns])
+
+    def resample(self, number: int) -> "BasisSums":
+        """Return the sums of one of the resamples."""
+        return self._replace(sums=self.sums.resample(number))
 
 
 def summed(
@@ -172,7 +173,7 @@ def summed(
     see: Callable[[Floats, int], None] = lambda _rows, _place: None,
     incomplete: Callable[[Floats, int], None] | None = None,
     resampled: ResampledSums | None = None,
-) -> TableMoments:
+) -> Sums:
     """Return the moments of the rows of one file, whatever the size of the pieces in which they come.
 
     ``see`` is shown the complete rows of every block, with the row of the file at which it begins (the first one of all
@@ -242,15 +243,15 @@ def blocks_of(pieces: Iterable[Floats], n_columns: int) -> Iterator[Floats]:
         yield block[:filled]
 
 
-def _nothing(names: Sequence[str]) -> TableMoments:
+def _nothing(names: Sequence[str]) -> Sums:
     d = len(names)
-    return TableMoments(
+    return Sums(
         tuple(names), 0, np.zeros(d), np.zeros(d), np.zeros((d, d)), np.full(d, np.inf), np.full(d, -np.inf),
         np.ones(d, dtype=bool), np.zeros(d, dtype=np.int64),
     )  # fmt: skip
 
 
-def of_block(names: tuple[str, ...], block: Floats) -> TableMoments:
+def of_block(names: tuple[str, ...], block: Floats) -> Sums:
     """Return the moments of a block of rows: its mean first, then the products of what is left."""
     shift = block.mean(axis=0)
     missing, dropped = np.zeros(len(names), dtype=np.int64), 0
@@ -264,7 +265,7 @@ def of_block(names: tuple[str, ...], block: Floats) -> TableMoments:
     centred = block - shift
     offset = centred.mean(axis=0)  # what rounding left of the mean
     products = centred.T @ centred - len(block) * np.outer(offset, offset)
-    return TableMoments(
+    return Sums(
         names, len(block), shift, offset, products, block.min(axis=0), block.max(axis=0),
         _whole(block), missing, dropped,
     )  # fmt: skip
