@@ -178,6 +178,7 @@ def test_only_the_choice_of_the_search_opens_the_door_of_the_paper():
     assert known == {"search/strategy.py"}
 
 
+@cache
 def _concrete_scores() -> set[str]:
     """The classes of scores that compute values of their own."""
     shared = {"Score", "ByExperiment"}

@@ -43,11 +43,10 @@ def _check(result, values):
 @pytest.mark.parametrize("route", ["orders", "surrogate"])
 @pytest.mark.parametrize("score", ["bic-nv", "bic-ev", "bge", "bic-ng", "bdeu", "logistic"])
 def test_nothing_known_is_better_than_the_answer(score, route, exact):
-    for seed in range(2):
-        values = _values(score, 6 if route == "orders" else 4, seed)
-        settings = Settings(route=route, order_patience=1)
-        model = DrBO(score=score, settings=settings, max_evals=12, exact=exact, random_state=seed)
-        _check(model.fit(values).result_, values)
+    values = _values(score, 6 if route == "orders" else 4, 0)
+    settings = Settings(route=route, order_patience=1)
+    model = DrBO(score=score, settings=settings, max_evals=12, exact=exact, random_state=0)
+    _check(model.fit(values).result_, values)
 
 
 @pytest.mark.parametrize("score", ["bic-nv", "bic-ev", "bdeu"])

@@ -276,9 +276,9 @@ def test_counted_rows_are_resampled_by_their_counts():
     counts = frame.value_counts().reset_index()
     rows, weights = counts[list("abc")], counts["count"].to_numpy()
     how = {"score": "bdeu", "random_state": 0, "groups": False}
-    whole = DrBO(**how).fit(frame).bootstrap(frame, n=200)
-    found = DrBO(**how).fit(rows, sample_weight=weights).bootstrap(rows, n=200, kind="counted", sample_weight=weights)
-    assert np.abs(found.adjacent - whole.adjacent).max() < 0.18
+    whole = DrBO(**how).fit(frame).bootstrap(frame, n=100)
+    found = DrBO(**how).fit(rows, sample_weight=weights).bootstrap(rows, n=100, kind="counted", sample_weight=weights)
+    assert np.abs(found.adjacent - whole.adjacent).max() < 0.25  # 3.5 standard deviations of a difference at 1/2
     assert 0.05 < whole.adjacent[0, 1] < 0.95
     numbers, halves = pd.DataFrame(rng.normal(size=(20, 2)), columns=list("ab")), np.full(20, 0.5)
     model = DrBO(score="bic-nv").fit(numbers, sample_weight=halves)

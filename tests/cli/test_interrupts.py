@@ -91,8 +91,9 @@ def test_nothing_is_left_behind() -> None:
 
 PROGRAM = """if True:
     import hashlib, sys
-    from drbo.cli.interrupts import limited_run
-    with limited_run(None) as run:
+    from drbo.cli import interrupts
+    interrupts.HEARING_SECONDS = 0.2
+    with interrupts.limited_run(None) as run:
         if {answer}:
             run.deadline.promise()
         print("ready", flush=True)

@@ -30,9 +30,9 @@ import numpy as np
 from tests.faults import fuzz
 
 #: The share of their size that bombs have whose every byte is read: ``make test-faults`` throws whole ones.
-SHARE = float(os.environ.get("DRBO_BOMBS", "0.25"))
+SHARE = float(os.environ.get("DRBO_BOMBS", "0.1"))
 #: Seconds of CPU and bytes of memory that no file may take before it is refused.
-MAX_SECONDS, MAX_BYTES = 10.0 * SHARE, 2**30
+MAX_SECONDS, MAX_BYTES = max(2.5, 10.0 * SHARE), 2**30
 
 
 def _part(count: int) -> int:

@@ -542,7 +542,8 @@ def forgeries(cases: int, seed: int) -> Iterator[tuple[str, Saved]]:
     names = list(bases())
     seen = {saved.digest() for saved in bases().values()}
     for number in range(cases):
-        name, forge = names[number % len(names)], FORGERIES[number // len(names) % len(FORGERIES)]
+        lap, place = divmod(number, len(FORGERIES))  # every lap meets each forgery, with another kind of search
+        name, forge = names[(place + 5 * lap) % len(names)], FORGERIES[place]
         rng, saved = random.Random(f"{seed} {number}"), bases()[name]
         while saved.digest() in seen:
             saved = deepcopy(bases()[name])

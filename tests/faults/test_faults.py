@@ -59,8 +59,11 @@ def _failing(monkeypatch, function, number, after):
 
 
 @pytest.mark.usefixtures("_always")
-@pytest.mark.parametrize("function", ["fsync", "replace"])
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES, errno.EIO, errno.ENOENT])
+@pytest.mark.parametrize(
+    ("function", "number"),
+    [("fsync", errno.ENOSPC), ("fsync", errno.EIO), ("replace", errno.EROFS), ("replace", errno.EACCES),
+     ("replace", errno.ENOENT)],
+)  # fmt: skip
 def test_a_disk_that_fails_in_mid_run_costs_neither_the_result_nor_the_last_save(
     function, number, tmp_path, monkeypatch, alone
 ):

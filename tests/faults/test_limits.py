@@ -47,7 +47,7 @@ def test_resamples_with_a_limit_that_is_not_reached():
 
 @pytest.fixture(scope="module")
 def wide(tmp_path_factory):
-    return write(simulate("150ER2", n=300, seed=1).X, tmp_path_factory.mktemp("wide") / "wide.npz")
+    return write(simulate("40ER2", n=300, seed=1).X, tmp_path_factory.mktemp("wide") / "wide.npz")
 
 
 @pytest.fixture(scope="module")
@@ -81,9 +81,9 @@ ENDLESS = ("--set", "order_patience=100000")
      ("--preset", "paper", "--max-evals", "10000000")],
 )  # fmt: skip
 def test_a_search_ends_at_its_limit_saved_and_reported(wide, tmp_path, words):
-    result, told = _fit(wide, tmp_path, *words, "--time-limit", "0.5s")
-    assert result.stopped == "time limit of 0.5 s reached"
-    assert "stopped      time limit of 0.5 s reached" in told
+    result, told = _fit(wide, tmp_path, *words, "--time-limit", "0.1s")
+    assert result.stopped == "time limit of 0.1 s reached"
+    assert "stopped      time limit of 0.1 s reached" in told
 
 
 def test_resamples_end_at_the_limit_of_the_run(small, tmp_path, pace):
@@ -95,19 +95,19 @@ def test_resamples_end_at_the_limit_of_the_run(small, tmp_path, pace):
 
 
 def test_without_time_for_a_resample_the_graph_is_told(small, tmp_path):
-    result, told = _fit(small, tmp_path, *ENDLESS, "--bootstrap", "100", "--time-limit", "0.5s")
+    result, told = _fit(small, tmp_path, *ENDLESS, "--bootstrap", "100", "--time-limit", "0.1s")
     assert result.confidence is None
-    assert "no resample was finished: time limit of 0.5 s reached" in told
+    assert "no resample was finished: time limit of 0.1 s reached" in told
 
 
 def test_seeds_and_imputations_share_the_limit(small, tmp_path):
-    result, _ = _fit(small, tmp_path / "seeds", *ENDLESS, "--seeds", "4", "--time-limit", "1")
+    result, _ = _fit(small, tmp_path / "seeds", *ENDLESS, "--seeds", "4", "--time-limit", "0.3")
     assert result.confidence.n + (result.confidence.asked - 4 if result.confidence.asked else 0) <= 4
     values = simulate("8ER2", n=100, seed=1).X
     values[::9, 0] = np.nan
     holes = write(values, tmp_path / "holes.npz")
     result, _ = _fit(
-        holes, tmp_path / "run", *ENDLESS, "--missing", "impute", "--imputations", "3", "--time-limit", "1"
+        holes, tmp_path / "run", *ENDLESS, "--missing", "impute", "--imputations", "3", "--time-limit", "0.3"
     )
     assert result.confidence.kind == "imputation"
 
@@ -115,11 +115,11 @@ def test_seeds_and_imputations_share_the_limit(small, tmp_path):
 @pytest.mark.filterwarnings("default")  # the program shows them as lines
 @pytest.mark.parametrize("words", [("--exact", "--score", "splines"), ("--score", "gp"), ("--score", "gp-nv")])
 def test_proofs_and_kernels_end_at_the_limit(tmp_path, words):
-    path = write(simulate("20ER4", model="cos", n=600, seed=1).X, tmp_path / "table.npz")
-    result, _ = _fit(path, tmp_path / "run", *words, "--time-limit", "1")
+    path = write(simulate("20ER4", model="cos", n=300, seed=1).X, tmp_path / "table.npz")
+    result, _ = _fit(path, tmp_path / "run", *words, "--time-limit", "0.5")
     assert result.proof is None
     late = [reason for reason in result.reasons if "time ran out" in reason]
-    assert late or result.stopped == "time limit of 1 s reached"
+    assert late or result.stopped == "time limit of 0.5 s reached"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -127,7 +127,9 @@ def test_proofs_and_kernels_end_at_the_limit(tmp_path, words):
     ("number", "words"),
     [(signal.SIGTERM, ENDLESS), (signal.SIGINT, ENDLESS), (signal.SIGINT, ("--bootstrap", "1000000"))],
 )
-def test_signals_end_a_run_with_what_it_has(small, tmp_path, number, words):
+def test_signals_end_a_run_with_what_it_has(small, tmp_path, number, words, monkeypatch):
+    for seconds in ("SILENCE", "LINE_SECONDS"):
+        monkeypatch.setattr(f"drbo.progress.{seconds}", 0.1)  # it says soon what it is doing
     process = Forked(lambda: main(["fit", str(small), "-o", str(tmp_path), *words]))
     end = time.monotonic() + LONG_ENOUGH
     while time.monotonic() < end and not re.search("(search|resamples): ", process.said()[1]):

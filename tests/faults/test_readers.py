@@ -168,7 +168,7 @@ def test_archive_members_with_paths_are_never_written(tmp_path):
 def test_hostile_names_stay_text_in_every_output(tmp_path):
     names = tuple(HOSTILE_NAMES)
     d = len(names)
-    dag = np.triu(np.ones((d, d), bool), 1)
+    dag = np.eye(d, k=1, dtype=bool)
     result = make_result(dag, names=names, score_name="\x1b[2J", reasons=("\x1b]0;title\x07",))
     home = tmp_path / "run"
     again = Result.load(result.save(home))

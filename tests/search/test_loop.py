@@ -5,6 +5,7 @@ import time
 import zipfile
 from concurrent.futures import Executor, ThreadPoolExecutor
 from concurrent.futures import wait as wait_for
+from functools import cache
 from itertools import permutations
 
 import numpy as np
@@ -121,12 +122,12 @@ def recording(monkeypatch):
 
 @pytest.mark.parametrize("kind", [BicEV, BicNV])
 def test_the_default_search_finds_the_best_of_all_five_node_dags(kind, five_node_dags):
-    """All 29,281 DAGs are scored; 18 seeds of 20, each on data of its own, with at most 300 evaluations.
+    """All 29,281 DAGs are scored; 9 seeds of 10, each on data of its own, with at most 300 evaluations.
 
     One search in a hundred misses the best DAG, and rounding decides which.
     """
     chosen, found = Settings(max_evals=300), 0
-    for seed in range(20):
+    for seed in range(10):
         table = _table(seed=seed)
         best = _best_score(five_node_dags, table, kind)
         limits = Limits(chosen.with_(target_score=best - ROUNDING))
@@ -134,7 +135,7 @@ def test_the_default_search_finds_the_best_of_all_five_node_dags(kind, five_node
         assert outcome.best.scores[0] <= best + ROUNDING
         assert outcome.n_evals <= 300
         found += bool(outcome.best.scores[0] >= best - ROUNDING)
-    assert found >= 18
+    assert found >= 9
 
 
 @pytest.mark.parametrize(
@@ -164,7 +165,7 @@ def test_the_default_search_finds_the_best_of_all_five_node_dags(kind, five_node
 )
 def test_every_way_to_search_finds_the_best_of_four_nodes(changes):
     """With one of two seeds: a way without polish misses it in one search of ten, and rounding decides in which."""
-    assert max(_distances(changes, seeds=(2, 3))) > -ROUNDING
+    assert any(_distances(changes, seeds=[seed])[0] > -ROUNDING for seed in (2, 3))
 
 
 @pytest.mark.parametrize("changes", [{}, {"space": "low-rank", "rank": 4}], ids=str)
@@ -174,10 +175,16 @@ def test_networks_and_region_alone_find_the_best_of_four_nodes(changes):
     assert sum(distance > -ROUNDING for distance in _distances(alone, seeds=range(8))) >= 3
 
 
+@cache
+def _four_nodes():
+    """Data, and the best score of all DAGs."""
+    table = _table(d=4, seed=3)
+    return table, _best_score(_all_dags(4), table, BicEV)
+
+
 def _distances(changes, seeds):
     """Return how far the best DAG of each search is from the best of all, at most 0."""
-    table = _table(d=4, seed=3)
-    best = _best_score(_all_dags(4), table, BicEV)
+    table, best = _four_nodes()
     outcomes = [new_search(BicEV(table), _small(max_evals=400, **changes), seed=seed).run() for seed in seeds]
     distances = [outcome.best.scores[0] - best for outcome in outcomes]
     assert max(distances) < ROUNDING
@@ -187,8 +194,7 @@ def _distances(changes, seeds):
 @pytest.mark.torch
 @pytest.mark.parametrize("preset", ["default", "paper"])
 def test_the_search_runs_on_a_gpu(preset, gpu):
-    table = _table(d=4, seed=3)
-    best = _best_score(_all_dags(4), table, BicEV)
+    table, best = _four_nodes()
     outcome = new_search(BicEV(table), _small(preset, max_evals=600), seed=1, device="cuda").run()
     assert outcome.best.scores[0] == pytest.approx(best, abs=ROUNDING)
 
@@ -320,7 +326,7 @@ def _same(first, second):
     ids=["climbs", "reservoir and a mask per row", "ucb"],
 )
 def test_the_seed_decides(changes, recording):
-    chosen = _small(max_evals=60, **changes)
+    chosen = _small(max_evals=40, **changes)
     first = _course(chosen, seed=4)
     assert _same(first, _course(chosen, seed=4))
     assert not _same(first[1:2], _course(chosen, seed=5)[1:2])
@@ -360,7 +366,7 @@ def test_watching_changes_nothing(recording):
         progress.best_dag[:] = True
 
     seen: list[str] = []
-    chosen = _small(max_evals=60)
+    chosen = _small(max_evals=40)
     assert _same(_course(chosen), _course(chosen, [watcher, watcher]))
     assert len(seen) > 4
 
@@ -388,7 +394,7 @@ def test_memory_does_not_change_the_answer(preset, recording, monkeypatch):
 
 
 def test_one_worker_changes_nothing(recording):
-    chosen = _small(max_evals=60)
+    chosen = _small(max_evals=40)
     with ThreadPoolExecutor(1) as executor:
         assert _same(_course(chosen), _course(chosen, executor=executor))
 
@@ -445,7 +451,7 @@ def eager(monkeypatch):
 @pytest.mark.parametrize("count", [2, 4])
 @pytest.mark.parametrize("changes", [{}, {"surrogate": False}, {"max_local": 150}])
 def test_the_answer_does_not_depend_on_which_worker_is_first(count, changes, recording, eager):
-    chosen = _small(max_evals=40, **changes)
+    chosen = _small(max_evals=24, **changes)
     courses = [_course(chosen, executor=Moody(count, seed, losses=0.02 * seed)) for seed in range(3)]
     assert all(_same(courses[0], other) for other in courses[1:])
     with ThreadPoolExecutor(count) as cheap:  # nothing needs to be sent out for that
@@ -500,12 +506,17 @@ def _ahead(executor):
     return new_search(BicEV(_table(d=7)), _small(max_evals=60), executor=executor)
 
 
+@cache
+def _uninterrupted():
+    return _ended(_ahead(Moody(3)))
+
+
 @pytest.mark.parametrize("rounds", [1, 2, 5, 9])
 def test_a_search_with_batches_under_way_is_resumed_where_it_was(rounds, recording, eager):
     first = _ahead(Moody(3))
     first.run([lambda progress: "enough" if progress.iteration == rounds else None])
     assert rounds == 1 or first.under_way
-    assert _resumed(_ahead(Moody(3)), _saved(first)) == _ended(_ahead(Moody(3)))
+    assert _resumed(_ahead(Moody(3)), _saved(first)) == _uninterrupted()
 
 
 @pytest.mark.parametrize("event", [KeyboardInterrupt, OutOfTimeError])
@@ -526,7 +537,7 @@ def test_what_is_under_way_at_an_interrupt_or_a_time_limit_is_not_lost(event, ro
     assert not first.whole  # a search is saved between two rounds, never within one
     assert outcome.best.scores[0] >= saves[-1][1]
     assert wait_for(executor.open, timeout=5).not_done == set()
-    assert _resumed(_ahead(Moody(3)), saves[-1][0]) == _ended(_ahead(Moody(3)))
+    assert _resumed(_ahead(Moody(3)), saves[-1][0]) == _uninterrupted()
 
 
 def test_a_search_that_ends_leaves_nothing_under_way(eager):
@@ -660,7 +671,7 @@ NAMES = [f"x{i}" for i in range(6)]
 )
 def test_every_evaluated_dag_obeys_the_knowledge(knowledge, ways, recording):
     constraints = Constraints.of(knowledge, NAMES)
-    state = new_search(BicNV(_table(d=6)), _small(max_evals=60, **ways), constraints=constraints)
+    state = new_search(BicNV(_table(d=6)), _small(max_evals=30, **ways), constraints=constraints)
     progress = []
     outcome = state.run([progress.append])
     shown = [step.best_dag for step in progress]

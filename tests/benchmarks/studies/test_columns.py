@@ -41,13 +41,19 @@ def test_a_fit_is_measured_in_a_process_of_its_own():
     assert row["screening"] == ""
 
 
-def test_a_fit_is_measured_with_a_proof_and_without():
+@pytest.fixture
+def here(monkeypatch):
+    """Fits in this process; one test measures another one."""
+    monkeypatch.setattr(columns, "alone", lambda path, **options: columns.fitted(str(path), options))
+
+
+def test_a_fit_is_measured_with_a_proof_and_without(here):
     (row,) = columns.proof(graphs=("5ER1",), rows=100, seeds=range(1))
     assert row["proved"]
     assert row["cpu_seconds"] >= row["search_seconds"] > 0
 
 
-def test_only_ours_is_measured_again_where_the_rows_of_flop_are_there(monkeypatch):
+def test_only_ours_is_measured_again_where_the_rows_of_flop_are_there(here, monkeypatch):
     measured = {"graph": "6ER1", "n": "50", "seed": "1", "method": "FLOP, equal penalty", "score": "-1e9"}
     monkeypatch.setattr(columns, "read", lambda _: [measured, {**measured, "method": "drbo"}])
     (row,) = columns.run(graphs=("6ER1",), rows=50, seeds=[1], ours_again=True)
@@ -69,7 +75,7 @@ def test_without_flop_there_is_no_comparison(tmp_path):
         columns.flop("false" if not sys.platform.startswith("win") else sys.executable, path, 2.0, 0)
 
 
-def test_a_table_without_an_answer_of_flop_is_told(tmp_path):
+def test_a_table_without_an_answer_of_flop_is_told(here, tmp_path):
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\necho 'RuntimeError: FLOP error: failed' >&2\nexit 1\n")
     python.chmod(0o755)

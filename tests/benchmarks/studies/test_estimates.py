@@ -5,17 +5,19 @@ import numpy as np
 from benchmarks.rows import read
 from benchmarks.studies import estimates
 
+SMALL = {route: ((3, 3), (60, 60), sizes[2] and (4, 4)) for route, sizes in estimates.SIZES.items()}
 
-def test_a_slice_is_timed():
+
+def test_a_slice_is_timed(monkeypatch):
+    monkeypatch.setattr(estimates, "SIZES", SMALL)
     (row,) = estimates.run(routes=("linear",), seeds=(104,))
     assert 0 < row["first_seconds"] <= row["cpu_seconds"]
     assert row["rounds"] > 0
 
 
 def test_every_route_is_fitted(monkeypatch):
-    small = {route: ((3, 3), (60, 60), sizes[2] and (4, 4)) for route, sizes in estimates.SIZES.items()}
-    monkeypatch.setattr(estimates, "SIZES", small)
-    for route in small:
+    monkeypatch.setattr(estimates, "SIZES", SMALL)
+    for route in SMALL:
         assert estimates.timed(route, 100)["rounds"] > 0
 
 

@@ -3,9 +3,12 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from click.testing import Result as CommandResult
 
+from drbo import DrBO
 from drbo.result.files.export import read_graph
 from drbo.result.result import Result
 
@@ -15,9 +18,19 @@ Run = Callable[..., CommandResult]
 ARROWS = ("bnlearn", "lavaan")  # formats without an open edge
 
 
+@pytest.fixture(scope="module")
+def result() -> Result:
+    """rain -> wet -> slip, and sun alone."""
+    rain, wet, slip, sun = np.random.default_rng(0).normal(size=(4, 200))
+    wet += 2 * rain
+    slip -= 1.5 * wet
+    frame = pd.DataFrame({"rain": rain, "wet": wet, "slip": slip, "sun": sun})
+    return DrBO(score="bic-nv", random_state=0).fit(frame).result_
+
+
 @pytest.fixture
-def saved(run: Run, chain: Path) -> Path:
-    assert run("fit", chain, "--score", "bic-nv", "-o", "out", "-q").exit_code == 0
+def saved(result: Result, folder: Path) -> Path:
+    result.save("out")
     return Path("out")
 
 

@@ -37,7 +37,7 @@ def test_products_and_rearranged_columns_are_those_of_whole_matrices(monkeypatch
 
 def test_files_do_not_change_a_fit():
     values = simulate("40ER2", n=200, seed=1).X
-    values = np.concatenate([values, np.random.default_rng(0).normal(size=(200, 480))], axis=1)
+    values = np.concatenate([values, np.random.default_rng(0).normal(size=(200, 375))], axis=1)
     found = []
     for memory in (4.0, 0.01):
         settings = Settings(order_patience=1, max_memory=memory)

@@ -4,6 +4,7 @@ import hashlib
 import io
 import json
 import os
+import shutil
 
 import numpy as np
 import pytest
@@ -155,10 +156,15 @@ ENTRIES = {name: needed for name, needed in entries(Result) if not name.startswi
 REQUIRED = [name for name, needed in ENTRIES.items() if needed]
 
 
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    return full_result(experiments=RUNS).save(tmp_path_factory.mktemp("saved"))
+
+
 class TestHostileFiles:
     @pytest.fixture
-    def folder(self, tmp_path):
-        return full_result(experiments=RUNS).save(tmp_path)
+    def folder(self, saved, tmp_path):
+        return shutil.copytree(saved, tmp_path, dirs_exist_ok=True)
 
     def refused(self, folder, message):
         with pytest.raises(ResultError, match=message) as caught:

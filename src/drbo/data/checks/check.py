@@ -9,11 +9,11 @@ from drbo.arrays import Floats
 from drbo.data.checks.columns import Column, is_constant, read_column, read_numbers, shortened
 from drbo.data.checks.dependence import find_dependent, find_relabelled, rank_is_telling
 from drbo.data.checks.missing import complete_rows, missing_cells, note, refuse
+from drbo.data.checks.weights import checked_weights
 from drbo.data.reading.frames import as_frame
 from drbo.data.reading.lines import check_width
 from drbo.data.statistics.blocks import is_large
 from drbo.data.statistics.table import Table
-from drbo.data.statistics.weights import checked_weights
 from drbo.deadline import current
 from drbo.errors import DataError, SettingsError
 

@@ -17,10 +17,10 @@ from drbo.data.checks.groups import in_larger_groups, split_groups, within_group
 from drbo.data.checks.missing import Policy, complete_rows, missing_cells, note, table_policy
 from drbo.data.checks.summed import check_missing, checked_sums
 from drbo.data.checks.types import typed
+from drbo.data.checks.weights import checked_weights, weights_in_words
 from drbo.data.reading.frames import as_frame
 from drbo.data.statistics.moments import effective_rows
 from drbo.data.statistics.table import Table
-from drbo.data.statistics.weights import checked_weights, weights_in_words
 from drbo.errors import DataError, SettingsError
 
 if TYPE_CHECKING:

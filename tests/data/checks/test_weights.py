@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from drbo.data.statistics.weights import checked_weights, weights_in_words
+from drbo.data.checks.weights import checked_weights, weights_in_words
 from drbo.errors import DataError
 
 
