@@ -157,14 +157,14 @@ REQUIRED = [name for name, needed in ENTRIES.items() if needed]
 
 
 @pytest.fixture(scope="module")
-def saved(tmp_path_factory):
+def original(tmp_path_factory):
     return full_result(experiments=RUNS).save(tmp_path_factory.mktemp("saved"))
 
 
 class TestHostileFiles:
     @pytest.fixture
-    def folder(self, saved, tmp_path):
-        return shutil.copytree(saved, tmp_path, dirs_exist_ok=True)
+    def folder(self, original, tmp_path):
+        return shutil.copytree(original, tmp_path, dirs_exist_ok=True)
 
     def refused(self, folder, message):
         with pytest.raises(ResultError, match=message) as caught:
