@@ -10,7 +10,7 @@ from hypothesis import settings
 from tests.ids import readable
 
 # The same examples in every run; a draw of new ones that fails belongs into a test of its own.
-settings.register_profile("seeded", derandomize=True, deadline=None)
+settings.register_profile("seeded", derandomize=True, deadline=None, max_examples=40)
 settings.load_profile("seeded")
 
 

@@ -40,7 +40,7 @@ NO_SCORE_METHOD = dict.fromkeys(
     ("estimator", "check"),
     list(
         estimator_checks_generator(
-            DrBO(max_evals=12, settings=SMALL), expected_failed_checks=NO_SCORE_METHOD, mark="xfail"
+            DrBO(max_evals=4, settings=SMALL), expected_failed_checks=NO_SCORE_METHOD, mark="xfail"
         )
     ),
 )

@@ -21,7 +21,8 @@ import time
 import zipfile
 import zlib
 from collections.abc import Callable
-from functools import cache
+from functools import cache, reduce
+from operator import xor
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +47,10 @@ def _deflated(head: bytes, block: bytes, times: int, rest: bytes = b"") -> tuple
     each = packer.compress(block) + packer.flush(zlib.Z_FULL_FLUSH)  # stands for itself: it refers to nothing before it
     end = packer.compress(rest) + packer.flush()
     checksum = zlib.crc32(head)
+    first = zlib.crc32(block)
+    bits = [zlib.crc32(block, 1 << k) ^ first for k in range(32)]  # each bit of the checksum before changes it by this
     for _ in range(times):
-        checksum = zlib.crc32(block, checksum)
+        checksum = reduce(xor, [bit for k, bit in enumerate(bits) if checksum >> k & 1], first)
     size = len(head) + len(block) * times + len(rest)
     return start + each * times + end, zlib.crc32(rest, checksum), size
 
