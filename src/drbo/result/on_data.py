@@ -11,9 +11,11 @@ from drbo.arrays import Bools
 from drbo.claims.experiments import class_of, experiment_record
 from drbo.claims.probabilities.graph_draws import drawn_dags
 from drbo.constraints import Constraints
+from drbo.data.checks.experiments import control_rows
 from drbo.data.checks.prepare import Preparation
 from drbo.data.reading.frames import as_frame
 from drbo.data.statistics.canonical import Canonical
+from drbo.design import DataPolicy, Design
 from drbo.errors import DataError
 from drbo.graph.dag import check_dag
 from drbo.result import effects, interventions, judge, pag_effects
@@ -75,7 +77,7 @@ def judgement_of(result: "Result", X: Any, options: dict[str, Any]) -> Judgement
     """Judge the graph of a result on a table."""
     _warn_if_seen(result, X)
     if (found := result.claims.experiments) is not None:
-        X = found.asked.of_control(as_frame(X))
+        X = control_rows(as_frame(X), found.design)
     own = {"score_options": result.scoring.plain_options, "seed": result.seed, "groups": result.table.groups or None}
     given: dict[str, Any] = own | options
     if "score" not in given:
@@ -171,10 +173,10 @@ def _table(result: "Result", frame: "pd.DataFrame", missing: Any) -> "Table":
             raise DataError(f"the table has no column '{name}'", hint="give a table with all columns of the graph")
     parts = result.table.audit.is_serial and result.table.n_effective > 0
     found, columns = result.claims.experiments, list(_columns(result))
-    preparation = Preparation(missing, groups=result.table.groups or None, parts=parts)
+    design = Design(groups=result.table.groups or None)
     if found is not None and found.column in frame and missing != "em":
-        preparation, columns = replace(preparation, experiments=found.asked), [*columns, found.column]
-    return preparation.again(frame[columns], result.names)
+        design, columns = replace(found.design, groups=design.groups), [*columns, found.column]
+    return Preparation(design, DataPolicy(missing=missing), parts).again(frame[columns], result.names)
 
 
 def _columns(result: "Result") -> tuple[str, ...]:

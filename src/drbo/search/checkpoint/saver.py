@@ -8,7 +8,8 @@ import io
 import time
 import warnings
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from drbo.data.files.files import (
 from drbo.data.statistics.blocks import is_large
 from drbo.data.statistics.moments_file import moments_bytes, moments_of_bytes
 from drbo.data.statistics.table import Table
+from drbo.design import DataPolicy, Design
 from drbo.errors import CheckpointError, DataError, DrboError, ResultError
 from drbo.knowledge import Knowledge
 from drbo.search.base import Search
@@ -46,7 +48,7 @@ LARGEST_SHARE = 0.02
 TABLE = "table.npz"
 MAX_TABLE_BYTES = 16 * MAX_ARRAY_BYTES
 #: Parameters of the estimator that are words, and the largest whole number among the settings.
-WORDS = ("preset", "prune", "device", "on_constant", "on_collinear", "missing", "score")
+WORDS = ("preset", "prune", "device", "score")
 MOST_SETTING = 2**62
 #: A run of a thousand years.
 MOST_SECONDS = 1e11
@@ -192,13 +194,16 @@ class Saved:
             settings = settings.with_(max_evals=int(self.about["n_evals"]) + max_evals)
         if time_limit is not None:
             settings = settings.with_(time_limit=time_limit)
-        start = None if given["start"] is None else _adjacency(given["start"], len(self.about["columns"]))
-        groups = given["groups"]
-        if groups is not None and len(groups) < 2:
-            groups = groups[0] if groups else False  # a name, or the rows were said to be independent
-        known = _knowledge(given["knowledge"])
-        hidden = bool(given["hidden"])
-        return given | {"settings": settings, "knowledge": known, "start": start, "groups": groups, "hidden": hidden}
+        del given["start"]
+        known, hidden = _knowledge(given["knowledge"]), bool(given["hidden"])
+        data = {"design": _design(given["design"]), "policy": _policy(given["policy"])}
+        return given | data | {"settings": settings, "knowledge": known, "hidden": hidden}
+
+    @property
+    def start(self) -> Bools | None:
+        """The DAG that the search was to start from."""
+        edges = self.about["parameters"]["start"]
+        return None if edges is None else _adjacency(edges, len(self.about["columns"]))
 
     def course(self, fresh: Course) -> Course:
         """Return ``fresh``, which was just made from the same parts, in the state that was saved, if there is one."""
@@ -346,11 +351,8 @@ def _check_about(about: Fields) -> None:
             if not (isinstance(one, list) and len(one) == 3 and all(isinstance(word, str) for word in one)):
                 table.refuse("known", "be lists of experiment, column and kind", f"{one!r:.80}")
     given = about.part("parameters")
-    for name in ("experiment", "control"):
-        if given.has(name):
-            given.text(name)
-    if given.has("targets") and not all(isinstance(one, dict) for one in given.mapping("targets").values()):
-        given.refuse("targets", "be kinds by column", "others")
+    _check_design(given.part("design"))
+    _policy(given.mapping("policy"))
     for name in WORDS:
         given.text(name)
     given.integer("random_state", 0, 2**4096)
@@ -359,23 +361,56 @@ def _check_about(about: Fields) -> None:
         given.mapping("score_options")
     if given.has("start"):
         given.listed("start")
-    if given.has("groups"):
-        groups = given.listed("groups")
-        kind = str if len(groups) == 1 else int
-        if not all(type(group) is kind for group in groups):
-            given.refuse("groups", "be a name or whole numbers", "others")
     _settings(given.mapping("settings"))
     _knowledge(given.mapping("knowledge"))
     about.finish()
 
 
+def _check_design(given: Fields) -> None:
+    """Refuse fields of other types in what is said about the rows."""
+    if given.has("experiment"):
+        given.text("experiment")
+    given.text("control")
+    if given.has("targets") and not all(isinstance(one, dict) for one in given.mapping("targets").values()):
+        given.refuse("targets", "be kinds by column", "others")
+    for name, number, what in (("groups", int, "whole numbers"), ("weights", float, "numbers")):
+        if given.has(name):
+            labels = given.listed(name)
+            kind = str if len(labels) == 1 else number
+            if not all(type(label) is kind for label in labels):
+                given.refuse(name, f"be a name or {what}", "others")
+
+
+def _design(given: dict[str, Any]) -> Design:
+    """Return how the rows came about that a search was saved with."""
+    rows = {name: given[name] for name in ("groups", "weights")}
+    for name, labels in rows.items():
+        if labels is not None and len(labels) < 2:
+            rows[name] = labels[0] if labels else False  # a name, or the rows were said to be independent
+    with _refused("design"):
+        return Design(**given | rows)
+
+
+def _policy(given: dict[str, Any]) -> DataPolicy:
+    """Return what a saved search did about columns and cells."""
+    with _refused("policy"):
+        return DataPolicy(**given)
+
+
+@contextmanager
+def _refused(what: str) -> Iterator[None]:
+    """Say where in a saved search an error is."""
+    try:
+        yield
+    except DrboError as error:
+        raise CheckpointError(f"the {what} of the saved search: {error.message}", hint=error.hint) from error
+
+
 def _settings(given: dict[str, Any]) -> Settings:
     """Return the settings of a saved search; all of them must be there."""
     _check_settings(given, Settings().to_dict())
-    try:
+    with _refused("settings"):
         return Settings.from_dict(given)
-    except DrboError as error:
-        raise CheckpointError(f"the settings of the saved search: {error.message}", hint=error.hint) from error
 
 
 def _check_settings(given: Any, known: dict[str, Any]) -> None:
@@ -393,7 +428,5 @@ def _check_settings(given: Any, known: dict[str, Any]) -> None:
 
 
 def _knowledge(given: dict[str, Any]) -> Knowledge:
-    try:
+    with _refused("knowledge"):
         return Knowledge.from_mapping(given)
-    except DrboError as error:
-        raise CheckpointError(f"the knowledge of the saved search: {error.message}", hint=error.hint) from error
