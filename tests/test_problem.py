@@ -9,7 +9,7 @@ from drbo.choices import Choices, ScoreChoice
 from drbo.data.checks.prepare import Preparation
 from drbo.data.statistics.table import Table
 from drbo.errors import SettingsError
-from drbo.problem import NO_ORDER, Request, call_of, plain_parameters, prepare, seed_of, where
+from drbo.problem import NO_ORDER, Request, call_of, prepare, seed_of, where
 from drbo.scores.linear import BicNV
 from tests import rain
 from tests.rain import NAMES, ROUTES
@@ -222,18 +222,3 @@ def test_the_call_leaves_out_defaults_and_what_only_watches():
     given = defaults | {"score": "bge", "device": "cpu", "design": Design(groups=[1, 1, 2], control="plain")}
     words = "DrBO(design=Design(control='plain', groups=groups), random_state=7, score='bge').fit(table, start=start)"
     assert call_of(given, defaults, 7, started=True) == words
-
-
-def test_plain_parameters_are_those_of_a_file():
-    options = {"penalty": 2.0, "edge_prior": np.eye(2)}
-    given = DrBO(score="bge", score_options=options).get_params(deep=False)
-    plain = plain_parameters(given, np.triu(np.ones((2, 2)), 1))
-    assert plain["score"] == "bge"
-    assert plain["score_options"] == {"penalty": 2.0, "edge_prior": [[1.0, 0.0], [0.0, 1.0]]}
-    assert plain["start"] == [[0, 1]]
-    assert plain["knowledge"] == {}
-    assert "random_state" not in plain
-    for groups, expected in ((None, None), (False, []), ("id", ["id"]), (["b", "a", "b"], [1, 0, 1])):
-        assert plain_parameters(given | {"design": Design(groups=groups)})["design"]["groups"] == expected
-    for weights, expected in ((None, None), ("w", ["w"]), (np.array([1, 2]), [1.0, 2.0])):
-        assert plain_parameters(given | {"design": Design(weights=weights)})["design"]["weights"] == expected

@@ -83,9 +83,12 @@ class Design(ParameterSet):
     weights: Any = None
 
     def __post_init__(self) -> None:
-        for name, value in (("experiment", self.experiment or ""), ("control", self.control)):
+        words: dict[str, tuple[Any, str]] = {
+            "experiment": (self.experiment or "", "the name of a column"),
+            "control": (self.control, "a label"),
+        }
+        for name, (value, what) in words.items():
             if not isinstance(value, str):
-                what = "the name of a column" if name == "experiment" else "a label"
                 raise SettingsError(f"{name} must be {what}, got {value!r:.80}", hint="give it as text")
         if self.experiment is None and self.targets is not None:
             raise SettingsError(
@@ -149,7 +152,8 @@ class DataPolicy(ParameterSet):
                 f"imputations must be a whole number of at least 2, got {self.imputations!r:.80}",
                 hint="the default is 10",
             )
-        if not isinstance(self.types, Mapping | None):
+        types: Any = {} if self.types is None else self.types
+        if not isinstance(types, Mapping) or not all(isinstance(word, str) for pair in types.items() for word in pair):
             raise SettingsError(
                 f"types must be a mapping of columns to types, got {self.types!r:.80}",
                 hint='for example {"sex": "category"}',

@@ -13,23 +13,21 @@ from sklearn.utils import check_random_state
 from drbo.arrays import Bools
 from drbo.choices import Choices, ScoreChoice
 from drbo.constraints import Constraints
-from drbo.data.checks.experiments import plain_targets
 from drbo.data.checks.prepare import Prepared
 from drbo.data.statistics.canonical import Canonical, checked_matrix
 from drbo.data.statistics.table import Table
 from drbo.deadline import current
-from drbo.design import DataPolicy, Design
 from drbo.errors import DataError, SettingsError
 from drbo.graph.dag import check_dag
 from drbo.knowledge import Knowledge
 from drbo.machine.torch_device import check_device, chosen_device
 from drbo.scores.base import Score
-from drbo.scores.named import score_label
 from drbo.scores.registry import build_score, score_class
 from drbo.search.bayes.first_design import repaired
 from drbo.search.bayes.forest import ForestScreen
 from drbo.search.bayes.relevance import RelevanceScreen
 from drbo.search.bayes.screen import screened
+from drbo.search.checkpoint.parameters import plain_parameters
 from drbo.search.checkpoint.saver import Course, Saved
 from drbo.search.exact.proof import check_size
 from drbo.search.outcome import Callback
@@ -206,34 +204,6 @@ def seed_of(random_state: Any) -> int:
             f"random_state must be a whole number, a numpy generator or None, got {random_state!r}",
             hint="an int makes the result reproducible",
         ) from error
-
-
-def plain_parameters(given: Mapping[str, Any], start: npt.ArrayLike | None = None) -> dict[str, Any]:
-    """Return parameters of the estimator as JSON knows them, and the start, for a search that is resumed."""
-    options = {name: np.asarray(value).tolist() for name, value in (given["score_options"] or {}).items()}
-    design, policy = given["design"] or Design(), given["policy"] or DataPolicy()
-    groups = design.groups
-    if np.ndim(groups):  # the number of the group of each row
-        groups = np.unique(np.asarray(groups), return_inverse=True)[1].tolist()
-    weights = np.asarray(design.weights, dtype=float).tolist() if np.ndim(design.weights) else design.weights
-    plain = {"targets": plain_targets(design.targets), "groups": _listed(groups), "weights": _listed(weights)}
-    return {
-        **{name: given[name] for name in ("preset", "prune", "device")},
-        "design": {"experiment": design.experiment, "control": design.control, **plain},
-        "policy": policy.get_params() | {"types": None if policy.types is None else dict(policy.types)},
-        "hidden": int(bool(given["hidden"])),
-        "score": score_label(given["score"]),
-        "score_options": options or None,
-        "knowledge": (given["knowledge"] or Knowledge()).to_mapping(),
-        "start": None if start is None else np.argwhere(np.asarray(start)).tolist(),
-    }
-
-
-def _listed(labels: Any) -> list[Any] | None:
-    """Return a value per row as it is, the name of a column alone in a list, and False as an empty list."""
-    if labels is None or isinstance(labels, list):
-        return labels
-    return [labels] if isinstance(labels, str) else []
 
 
 def call_of(given: Mapping[str, Any], defaults: Mapping[str, Any], seed: int, *, started: bool = False) -> str:

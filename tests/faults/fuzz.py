@@ -405,7 +405,7 @@ def _fields_mutant(state: bytes, rng: random.Random) -> bytes:
 def _request_seeds() -> list[bytes]:
     """Return what a search was asked for, as DrBO saves it before it starts."""
     from drbo import DrBO, Knowledge, Settings
-    from drbo.problem import plain_parameters
+    from drbo.search.checkpoint.parameters import plain_parameters
 
     model = DrBO(score="bge", knowledge=Knowledge(roots=["a"]))
     own = DrBO(score="os:system", preset="paper", score_options={"penalty": 2.0})

@@ -64,7 +64,7 @@ class FitRequest(NamedTuple):
         others = {name: changes.pop(name) for name in list(changes) if name in OTHERS}
         start, seeds = others.pop("start", None), others.pop("seeds", None)
         _check_combinations(options, others, seeds)
-        arguments = {name: others[name] for name in ("preset", "prune", "device") if name in others}
+        arguments: dict[str, Any] = {name: others[name] for name in ("preset", "prune", "device") if name in others}
         arguments |= {"score": options["score"], "hidden": options["hidden"], "random_state": options["seed"]}
         arguments |= _budget(options, changes, others.get("preset", "default"))
         arguments["design"] = design_of(options, others.get("targets"))

@@ -40,6 +40,7 @@ from drbo.cli.table_options import file_options, group_option, missing_option
 from drbo.deadline import Deadline, Stop, current
 from drbo.errors import DataError, TimeLimitError
 from drbo.progress import clock_time, counting, watch_for
+from drbo.settings import Settings
 
 if TYPE_CHECKING:
     from drbo.result.result import Result
@@ -159,9 +160,10 @@ def _fit(
             if output is not None:
                 resampling = _planned(output, call, frame, resampling, request)
             folder = output / CHECKPOINT if output and request.one_search else None
-            extra = {"resampling": resampling, "seeds": request.seeds, "start": start, "checkpoint": folder}
+            arguments = request.arguments | {"executor": executor}
+            extra: dict[str, Any] = {"resampling": resampling, "seeds": request.seeds, "settings": request.settings}
             try:
-                found = search(frame, request.arguments | {"executor": executor}, run, quiet=quiet, **extra)
+                found = search(frame, arguments, run, quiet=quiet, start=start, checkpoint=folder, **extra)
             except DataError as error:
                 raise error if unread is not None else refused(error, frame, design, policy) from error
             result = replace(found, call=call)
@@ -195,6 +197,7 @@ def search(
     run: Run,
     *,
     quiet: bool,
+    settings: Settings | None = None,
     resampling: dict[str, Any] | None = None,
     seeds: int | None = None,
     start: Any = None,
@@ -204,13 +207,11 @@ def search(
     # Read when torch is loaded. Its threads otherwise spin while they wait for work: on a busy machine several times
     # slower than one thread.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    from drbo.choices import Choices
     from drbo.estimator import DrBO
 
-    model = DrBO(**arguments)
-    settings, _ = Choices.of(model.get_params(deep=False)).merged_settings()
-    with watch_for(settings, quiet=quiet, tell=say) as watch:
+    with watch_for(settings or Settings(), quiet=quiet, tell=say) as watch:
         run.announce = watch.interrupted
+        model = DrBO(**arguments)
         with Deadline(None if seeds is None else current().share(seeds)):
             model.fit(frame, start=start, checkpoint=checkpoint, callbacks=[watch])
         if seeds is not None:
