@@ -10,7 +10,7 @@ What the proof does not say is how far behind the others are: with 178 rows, not
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_wine
 
-from drbo import DrBO
+from drbo import Design, DrBO
 
 wine = load_wine(as_frame=True)
 table = wine.data.rename(columns={"od280/od315_of_diluted_wines": "od280/od315"})
@@ -18,7 +18,7 @@ table = wine.data.rename(columns={"od280/od315_of_diluted_wines": "od280/od315"}
 # %%
 # The cultivar is a common cause of everything that is measured. With groups, only changes within a cultivar count.
 
-model = DrBO(score="bge", groups=wine.target, random_state=0).fit(table)
+model = DrBO(score="bge", design=Design(groups=wine.target), random_state=0).fit(table)
 result = model.result_
 print("gap to the best of", result.proof.valid_for, "is", result.gap)
 

@@ -22,7 +22,7 @@ MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
 #: Rooms in the order of the data; rooms of one line do not know each other.
 ROOMS = [
     ["errors", "toml", "deadline", "arrays"],
-    ["machine", "checked"],
+    ["machine", "checked", "design"],
     ["paper_settings", "graph"],
     ["settings"],
     ["knowledge"],
@@ -382,7 +382,8 @@ def test_the_front_door_opens_without_the_rest():
 
 def test_public_names():
     """Others build on these names."""
-    names = "DrBO Settings Knowledge Result Confidence Score Families Table check check_score read_table DrboError load"
+    names = "DrBO Design DataPolicy Settings Knowledge Result Confidence Score Families Table check check_score "
+    names += "read_table DrboError load"
     assert set(drbo.__all__) == {*names.split(), "__version__"}
     assert dir(drbo) == sorted(drbo.__all__)
     assert all(callable(getattr(drbo, name)) for name in names.split())

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from drbo import DrBO, Knowledge, Settings
+from drbo import DataPolicy, Design, DrBO, Knowledge, Settings
 from drbo.cli.commands.fit import fit
 from drbo.cli.options import config_values
 from drbo.cli.output import CHECKPOINT, check_folder
@@ -76,14 +76,16 @@ def _data(data: Any, **options: Any) -> Callable[[], Any]:
     return lambda: check_table(data, **options)
 
 
-def _fit(settings: dict[str, Any] | None = None, knowledge: dict[str, Any] | None = None, **options: Any) -> Any:
+def _fit(
+    settings: dict[str, Any] | None = None, knowledge: dict[str, Any] | None = None, start: Any = None, **options: Any
+) -> Any:
     """Return a call that fits 6 good rows with these options."""
 
     def make() -> Any:
         good = pd.DataFrame(np.random.default_rng(0).normal(size=(6, 2)), columns=["height", "weight"])
         given = {} if settings is None else {"settings": Settings().with_(**settings)}
         known = {} if knowledge is None else {"knowledge": Knowledge.from_mapping(knowledge)}
-        return DrBO(**given, **known, **options).fit(good)
+        return DrBO(**given, **known, **options).fit(good, start=start)
 
     return make
 
@@ -125,7 +127,7 @@ def _grouped(groups: Any, **options: Any) -> Callable[[], Any]:
     """Return a call that fits 8 rows with these groups."""
     table = pd.DataFrame(np.random.default_rng(0).normal(size=(8, 2)), columns=["height", "weight"])
     table["sex"], table["person"] = [0, 0, 0, 0, 1, 1, 1, 1], [1, 1, 2, 2, 3, 3, 4, 4]
-    return lambda: DrBO(groups=groups).fit(table, **options)
+    return lambda: DrBO(design=Design(groups=groups)).fit(table, **options)
 
 
 def _weighted(weights: list[float], score: str = "bic-nv") -> Callable[[], Any]:
@@ -141,7 +143,9 @@ def _effects(source: str, target: str) -> Callable[[], Any]:
     """Return a call that asks for an effect in a graph of two nodes."""
     table = pd.DataFrame({"height": SIZES, "weight": SIZES[::-1]})
     return lambda: (
-        DrBO(score="bic-nv", random_state=0, on_collinear="keep").fit(table).result_.effects(table, source, target)
+        DrBO(score="bic-nv", random_state=0, policy=DataPolicy(on_collinear="keep"))
+        .fit(table)
+        .result_.effects(table, source, target)
     )
 
 
@@ -150,7 +154,9 @@ _HOLES = pd.DataFrame({"height": [1.8, 1.6, 1.7, 1.9, 1.5, 1.75], "weight": [70.
 
 def _holes(policy: str, score: str = "auto", prune: str = "auto", **columns: Any) -> Callable[[], Any]:
     """Return a call that fits a table with missing weights, and these columns."""
-    return lambda: DrBO(score=score, prune=prune, missing=policy, random_state=0).fit(_HOLES.assign(**columns))
+    return lambda: DrBO(score=score, prune=prune, policy=DataPolicy(missing=policy), random_state=0).fit(
+        _HOLES.assign(**columns)
+    )
 
 
 def _config(text: str) -> Callable[[], Any]:
@@ -309,8 +315,13 @@ CASES = [
     Case("unknown preset", _fit(preset="papre"), "preset must be one of default, paper", "'default'"),
     Case("unknown pruning method", _fit(prune="strong"), "prune must be one of auto, none", "'auto'"),
     Case("unknown device", _fit(device="gpu"), "device must be auto, cpu or cuda, got 'gpu'", "'auto'"),
-    Case("unknown policy for missing values", _fit(missing="mean"), "error, drop, em, impute, got 'mean'", "'error'"),
-    Case("one imputation", _fit(missing="impute", imputations=1), "at least 2, got 1", "10"),
+    Case(
+        "unknown policy for missing values",
+        lambda: DataPolicy(missing="mean"),
+        "error, drop, em, impute, got 'mean'",
+        "'error'",
+    ),
+    Case("one imputation", lambda: DataPolicy(imputations=1), "at least 2, got 1", "10"),
     Case("negative random state", _fit(random_state=-1), "random_state must be at least 0, got -1", "0, 1, 2"),
     Case("exact with too many columns", _wide_exact, "24 columns", "exact='auto'"),
     Case(

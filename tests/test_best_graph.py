@@ -76,7 +76,7 @@ def test_nor_with_knowledge_and_resamples():
 def test_nor_after_a_pause(tmp_path, route):
     values = _values("bge", 7, 5)
     settings = Settings(route=route, order_patience=1)
-    model = DrBO(score="bge", settings=settings, max_evals=12, checkpoint=tmp_path / "run", random_state=0).fit(values)
+    model = DrBO(score="bge", settings=settings, max_evals=12, random_state=0).fit(values, checkpoint=tmp_path / "run")
     again = DrBO.resume(tmp_path / "run", max_evals=6).result_
     assert again.score >= model.score_
     _check(again, values)

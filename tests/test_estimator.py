@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from drbo import DrBO, Knowledge, Result, Settings
+from drbo import DataPolicy, Design, DrBO, Knowledge, Result, Settings
 from drbo.claims.refits.refit import TableRefit
 from drbo.constraints import Constraints
 from drbo.data.statistics.table import Table
@@ -54,7 +54,7 @@ def test_scikit_learns_contract(estimator, check):
 
 def test_parameters_are_stored_as_given():
     knowledge = Knowledge(forbidden=["a -> b"])
-    model = DrBO(score="bge", knowledge=knowledge, settings=SMALL, callbacks=[print])
+    model = DrBO(score="bge", knowledge=knowledge, settings=SMALL)
     assert model.get_params()["score"] == "bge"
     assert model.get_params()["knowledge"] is knowledge
     copy = clone(model)
@@ -167,9 +167,9 @@ def test_names_do_not_matter(max_evals):
 
 def test_a_second_fit_leaves_no_trace_of_the_first():
     other = pd.DataFrame(np.random.default_rng(5).normal(size=(50, 3)))
-    model = rain.model(score="bic-nv", on_constant="drop").fit(rain.frame().assign(year=2024.0))
+    model = rain.model(score="bic-nv", policy=DataPolicy(on_constant="drop")).fit(rain.frame().assign(year=2024.0))
     again = model.fit(other.to_numpy())
-    fresh = rain.model(score="bic-nv", on_constant="drop").fit(other.to_numpy())
+    fresh = rain.model(score="bic-nv", policy=DataPolicy(on_constant="drop")).fit(other.to_numpy())
     assert again is model
     assert set(vars(model)) == set(vars(fresh))
     assert model.result_.names == fresh.result_.names
@@ -277,7 +277,7 @@ def test_a_plain_function_is_searched(rng):
     assert result.score == pytest.approx(expected.score)
     assert (result.score_name, result.call.count("score=score")) == ("score", 1)
     with pytest.raises(SettingsError, match="column 'x4' was dropped, but a score given as a function or an object"):
-        DrBO(score=score, on_constant="drop").fit(np.column_stack([values, np.ones(200)]))
+        DrBO(score=score, policy=DataPolicy(on_constant="drop")).fit(np.column_stack([values, np.ones(200)]))
 
 
 @ROUTES
@@ -311,7 +311,7 @@ def test_a_fit_like_one_of_the_paper_is_the_same_fit():
 
 
 def test_a_resumed_search_takes_its_route_again(tmp_path, monkeypatch):
-    first = DrBO(score="bic-nv", random_state=0, checkpoint=tmp_path).fit(rain.frame()).result_
+    first = DrBO(score="bic-nv", random_state=0).fit(rain.frame(), checkpoint=tmp_path).result_
     monkeypatch.setattr(BicNV, "cheap", False)
     again = DrBO.resume(tmp_path).result_
     assert first.settings["route"] == again.settings["route"] == "orders"
@@ -367,7 +367,9 @@ def test_the_graph_can_be_scored_on_another_table():
 def test_dropped_columns_do_not_count_in_another_table(rng):
     prior = rng.normal(size=(6, 6))
     options = {"penalty": 1, "edge_prior": prior}
-    model = rain.model(on_constant="drop", score_options=options).fit(rain.frame().assign(one=1.0)[["one", *NAMES]])
+    model = rain.model(policy=DataPolicy(on_constant="drop"), score_options=options).fit(
+        rain.frame().assign(one=1.0)[["one", *NAMES]]
+    )
     other = rain.frame(seed=1, n=50)
     expected, _, _ = rain.true_score(BicEV, other, model.adjacency_, edge_prior=prior[1:, 1:])
     assert model.score_on(other.assign(one=2.0)[["one", *NAMES]]) == pytest.approx(expected)
@@ -450,13 +452,13 @@ def test_columns_that_say_nothing_can_be_dropped():
     with pytest.raises(DataError, match="column 'year' is constant"):
         rain.model().fit(frame)
     with pytest.raises(DataError, match="column 'wet_mm' is a linear function of column 'wet'"):
-        rain.model(on_constant="drop").fit(frame)
-    model = rain.model(on_constant="drop", on_collinear="drop").fit(frame)
+        rain.model(policy=DataPolicy(on_constant="drop")).fit(frame)
+    model = rain.model(policy=DataPolicy(on_constant="drop", on_collinear="drop")).fit(frame)
     assert model.result_.names == tuple(NAMES)
     assert model.n_features_in_ == 7
     assert model.adjacency_.shape == (5, 5)
     assert sum("dropped column" in reason for reason in model.result_.reasons) == 2
-    kept = rain.model(on_constant="drop", on_collinear="keep").fit(frame)
+    kept = rain.model(policy=DataPolicy(on_constant="drop", on_collinear="keep")).fit(frame)
     assert "wet_mm" in kept.result_.names
 
 
@@ -475,7 +477,7 @@ def test_a_callback_sees_the_search_and_may_end_it():
         steps.append(progress.n_evals)
         return "enough" if progress.iteration == 2 else None
 
-    result = rain.model(score="bic-nv", callbacks=[enough]).fit(rain.frame()).result_
+    result = rain.model(score="bic-nv").fit(rain.frame(), callbacks=[enough]).result_
     assert result.stopped == "enough"
     assert result.trace["n_evals"].tolist() == steps
 
@@ -485,7 +487,7 @@ def test_an_interrupt_gives_the_best_so_far(max_evals):
     def interrupt(progress):
         raise KeyboardInterrupt
 
-    model = rain.model(callbacks=[interrupt], max_evals=max_evals).fit(rain.frame())
+    model = rain.model(max_evals=max_evals).fit(rain.frame(), callbacks=[interrupt])
     assert model.result_.stopped == "interrupted"
     assert is_acyclic(model.adjacency_.astype(bool))
 
@@ -516,9 +518,13 @@ def test_an_interrupt_gives_the_best_so_far(max_evals):
             r"edge_prior must have shape \(5, 5\), got \(6, 6\)",
         ),
         ({"score_options": {"targets": np.eye(5)}}, SettingsError, "targets is no longer an option of a score"),
-        ({"targets": {"hot": "rain"}}, SettingsError, "targets needs the column that names the experiment"),
-        ({"experiment": "rain", "prune": "cam"}, SettingsError, "prune 'cam' tests edges on pooled rows"),
-        ({"on_constant": "ignore"}, SettingsError, "on_constant must be one of error, drop, got 'ignore'"),
+        ({"design": {"groups": "rain"}}, SettingsError, "design must be a Design object, got {'groups': 'rain'}"),
+        ({"policy": "drop"}, SettingsError, "policy must be a DataPolicy object, got 'drop'"),
+        (
+            {"design": Design(experiment="rain"), "prune": "cam"},
+            SettingsError,
+            "prune 'cam' tests edges on pooled rows",
+        ),
         ({"score": BicEV(Table.from_array(np.eye(4)))}, ScoreError, "built for 4 columns, but the table has 5"),
     ],
 )
@@ -540,7 +546,7 @@ class OwnScore:
 
 def test_a_search_with_a_score_of_ones_own_goes_on_if_it_is_given_again(rng, tmp_path):
     x, small = rng.normal(size=(30, 4)), {"max_evals": 6, "random_state": 0, "prune": "none"}
-    DrBO(score=OwnScore, checkpoint=tmp_path, **small).fit(x)
+    DrBO(score=OwnScore, **small).fit(x, checkpoint=tmp_path)
     with pytest.raises(SettingsError, match=r"names the score '.*:OwnScore', but drbo does not load code"):
         DrBO.resume(tmp_path)
     with pytest.raises(SettingsError, match=r"names the score '.*:OwnScore', but 'bge' was given"):
@@ -564,15 +570,15 @@ def test_a_search_that_was_killed_before_it_began_starts_from_what_was_asked_for
     def killed(*_arguments):
         raise KeyboardInterrupt
 
-    model = DrBO(**options, checkpoint=tmp_path, start=start, knowledge=Knowledge(roots=["x0"]))
+    model = DrBO(**options, knowledge=Knowledge(roots=["x0"]))
     with monkeypatch.context() as patch:
         patch.setattr("drbo.problem.build_score", killed)
         with pytest.raises(KeyboardInterrupt):
-            model.fit(x)
+            model.fit(x, checkpoint=tmp_path, start=start)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["request.json", "table.npz"]
     again = DrBO.resume(tmp_path)
     seed = again.result_.seed  # drawn before the search
-    alone = DrBO(**options, start=start, knowledge=Knowledge(roots=["x0"]), random_state=seed).fit(x)
+    alone = DrBO(**options, knowledge=Knowledge(roots=["x0"]), random_state=seed).fit(x, start=start)
     assert (again.score_, again.adjacency_.tolist()) == (alone.score_, alone.adjacency_.tolist())
     assert again.result_.n_evals == alone.result_.n_evals
 
@@ -582,9 +588,9 @@ def test_two_searches_do_not_write_into_one_folder(rng, tmp_path):
 
     def another(_progress):
         with pytest.raises(LockError, match="in use by this process"):
-            DrBO(score="bge", random_state=1, checkpoint=tmp_path).fit(x)
+            DrBO(score="bge", random_state=1).fit(x, checkpoint=tmp_path)
 
-    DrBO(score="bge", random_state=0, checkpoint=tmp_path, callbacks=[another]).fit(x)
+    DrBO(score="bge", random_state=0).fit(x, checkpoint=tmp_path, callbacks=[another])
     assert DrBO.resume(tmp_path).result_.seed == 0
 
 

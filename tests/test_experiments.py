@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drbo import DrBO, Knowledge, load
+from drbo import Design, DrBO, Knowledge, load
 from drbo.errors import SettingsError
 
 
@@ -25,7 +25,7 @@ def runs(seed=0, control=300, rows=100):
 
 @pytest.fixture(scope="module")
 def model():
-    return DrBO(experiment="run", random_state=0).fit(runs())
+    return DrBO(design=Design(experiment="run"), random_state=0).fit(runs())
 
 
 def targets(result):
@@ -48,7 +48,7 @@ def test_graph_targets_and_reasons(model):
 
 def test_the_order_of_rows_and_columns_does_not_matter(model):
     shuffled = runs().sample(frac=1, random_state=1)[["d", "run", "b", "a", "c"]]
-    again = DrBO(experiment="run", random_state=0).fit(shuffled).result_
+    again = DrBO(design=Design(experiment="run"), random_state=0).fit(shuffled).result_
     assert again.score == model.result_.score
     assert again.targets.equals(model.result_.targets)
     assert set(again.to_networkx().edges) == set(model.graph_.edges)
@@ -69,7 +69,7 @@ def test_a_result_is_saved_and_used_again(model, tmp_path):
 
 def test_resamples_keep_experiments_and_count_targets():
     frame = runs(seed=2)
-    model = DrBO(experiment="run", random_state=0).fit(frame)
+    model = DrBO(design=Design(experiment="run"), random_state=0).fit(frame)
     model.bootstrap(frame, n=5)
     assert (model.result_.targets["frequency"] == 1.0).all()
     with pytest.raises(SettingsError, match="kind 'cluster' cannot be combined with experiments"):
@@ -80,7 +80,7 @@ def test_resamples_keep_experiments_and_count_targets():
 
 def test_a_search_is_resumed_with_its_experiments(tmp_path):
     known = {"hot": {"a": "hard"}}
-    model = DrBO(experiment="run", targets=known, random_state=0, checkpoint=tmp_path).fit(runs())
+    model = DrBO(design=Design(experiment="run", targets=known), random_state=0).fit(runs(), checkpoint=tmp_path)
     again = DrBO.resume(tmp_path)
     assert again.score_ == model.score_
     assert again.result_.targets.equals(model.result_.targets)
@@ -88,8 +88,8 @@ def test_a_search_is_resumed_with_its_experiments(tmp_path):
 
 
 def test_known_targets_may_be_all_there_are():
-    given = {"experiment": "run", "targets": {"hot": "a"}, "random_state": 0}
-    closed = DrBO(**given, score_options={"others": "none"}).fit(runs(seed=3)).result_
+    design = Design(experiment="run", targets={"hot": "a"})
+    closed = DrBO(design=design, score_options={"others": "none"}, random_state=0).fit(runs(seed=3)).result_
     assert closed.scoring.options["others"] == "none"
     assert {column for label, column in targets(closed) if label == "hot"} == {"a"}
 
@@ -119,7 +119,7 @@ KINDS = {"bic-experiments": runs, "splines-experiments": bent_runs, "discrete-ex
 @pytest.fixture(scope="module", params=KINDS)
 def kind(request):
     frame = KINDS[request.param]()
-    return request.param, frame, DrBO(experiment="run", random_state=0).fit(frame)
+    return request.param, frame, DrBO(design=Design(experiment="run"), random_state=0).fit(frame)
 
 
 def test_auto_chooses_and_the_best_graph_is_proved(kind):
@@ -134,7 +134,7 @@ def test_auto_chooses_and_the_best_graph_is_proved(kind):
 def test_knowledge_is_obeyed(kind):
     name, frame, _ = kind
     known = Knowledge(forbidden=[("a", "b")], required=[("c", "a")])
-    model = DrBO(experiment="run", knowledge=known, random_state=0).fit(frame)
+    model = DrBO(design=Design(experiment="run"), knowledge=known, random_state=0).fit(frame)
     assert model.result_.scoring.name == name
     assert ("a", "b") not in model.graph_.edges
     assert ("c", "a") in model.graph_.edges
@@ -157,14 +157,14 @@ def test_resamples_effects_and_judgement(kind, tmp_path):
 
 def test_known_targets_resume_and_workers(kind, tmp_path):
     _, frame, fitted = kind
-    given = {"experiment": "run", "targets": {"hot": {"a": "hard"}, "cold": "c"}, "random_state": 0}
-    model = DrBO(**given, checkpoint=tmp_path).fit(frame)
+    design = Design(experiment="run", targets={"hot": {"a": "hard"}, "cold": "c"})
+    model = DrBO(design=design, random_state=0).fit(frame, checkpoint=tmp_path)
     assert {"hard", "soft"} <= set(model.result_.targets["kind"])
     again = DrBO.resume(tmp_path)
     assert again.score_ == model.score_
     assert again.result_.targets.equals(model.result_.targets)
     with ThreadPoolExecutor(2) as crew:
-        shared = DrBO(experiment="run", random_state=0, executor=crew).fit(frame)
+        shared = DrBO(design=Design(experiment="run"), random_state=0, executor=crew).fit(frame)
     assert shared.score_ == fitted.score_
     assert shared.result_.targets.equals(fitted.result_.targets)
 
@@ -172,11 +172,11 @@ def test_known_targets_resume_and_workers(kind, tmp_path):
 def test_numbers_beside_categories_are_refused():
     frame = runs().assign(kind=np.tile(["x", "y"], 300))
     with pytest.raises(SettingsError, match="column 'kind' is categorical and others are numeric, but with experim"):
-        DrBO(experiment="run").fit(frame)
+        DrBO(design=Design(experiment="run")).fit(frame)
 
 
 def test_other_scores_take_known_hard_targets_only():
     with pytest.raises(SettingsError, match="score 'bge' requires known hard targets for every experiment"):
-        DrBO(score="bge", experiment="run", targets={"hot": {"a": "hard"}}).fit(runs())
+        DrBO(score="bge", design=Design(experiment="run", targets={"hot": {"a": "hard"}})).fit(runs())
     with pytest.raises(SettingsError, match="a score given as a function or an object cannot take experiments"):
-        DrBO(score=lambda node, parents: 0.0, experiment="run").fit(runs())
+        DrBO(score=lambda node, parents: 0.0, design=Design(experiment="run")).fit(runs())

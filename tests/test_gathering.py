@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drbo import DrBO, gathering
+from drbo import DataPolicy, Design, DrBO, gathering
 from drbo.data.reading.read import open_source
 from drbo.data.reading.source import ReadOptions
 from drbo.data.statistics import sums
@@ -78,7 +78,7 @@ def test_what_was_assumed_is_told(frame, tmp_path):
 
 
 def test_a_path_is_compared_with_a_saved_search(path, tmp_path):
-    DrBO(**HOW, checkpoint=tmp_path / "run").fit(path)
+    DrBO(**HOW).fit(path, checkpoint=tmp_path / "run")
     again = DrBO.resume(tmp_path / "run", path)
     assert again.feature_names_in_.tolist() == list("abcd")
 
@@ -112,12 +112,13 @@ def test_a_source_of_ones_own_is_fitted(frame):
 
 @pytest.mark.usefixtures("_small_sample", "_small_memory")
 def test_what_needs_rows_is_refused_where_none_are_kept(path):
-    for given in ({"groups": "a"}, {"types": {"a": "category"}}, {"experiment": "a"}):
+    designs = ({"design": Design(groups="a")}, {"design": Design(experiment="a")}, {"design": Design(weights="a")})
+    for given in (*designs, {"policy": DataPolicy(types={"a": "category"})}):
         with pytest.raises(SettingsError, match="needs all rows in memory, but only sums over these rows are kept"):
             DrBO(**given).fit(path)
     with pytest.raises(SettingsError, match="moments cannot be combined with sample weights"):
         DrBO().fit(path, sample_weight=np.ones(1_500))
-    assert DrBO(groups=False, **HOW).fit(path).result_.table.n_rows == 1_500
+    assert DrBO(design=Design(groups=False), **HOW).fit(path).result_.table.n_rows == 1_500
 
 
 @pytest.mark.usefixtures("_small_memory")
@@ -129,7 +130,7 @@ def test_categories_are_counted_and_have_no_order(tmp_path):
     path = tmp_path / "t.csv"
     frame.to_csv(path, index=False)
     model = DrBO(random_state=0).fit(path)
-    whole = DrBO(random_state=0, groups=False).fit(frame)
+    whole = DrBO(random_state=0, design=Design(groups=False)).fit(frame)
     assert (model.result_.table.n_rows, model.result_.score_name) == (27, "bdeu")
     assert model.score_ == pytest.approx(whole.score_)
     assert not model.result_.table.audit.is_serial

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from drbo import DrBO, Result
+from drbo import DataPolicy, Design, DrBO, Result
 from drbo.cli import main
 from drbo.data.checks.prepare import Preparation
 from drbo.errors import DataError, SettingsError
@@ -29,13 +29,13 @@ def panel(n_groups=20, size=12, seed=0):
 
 @pytest.fixture(scope="module")
 def fitted():
-    return DrBO(groups="patient", random_state=0).fit(panel())
+    return DrBO(design=Design(groups="patient"), random_state=0).fit(panel())
 
 
 def test_a_cause_of_whole_groups_is_removed(fitted):
     links = {frozenset(edge) for edge in fitted.graph_.edges}
     assert links == {frozenset("ab"), frozenset("bc")}
-    plain = DrBO(random_state=0, groups=False).fit(panel().drop(columns="patient"))
+    plain = DrBO(random_state=0, design=Design(groups=False)).fit(panel().drop(columns="patient"))
     assert "alone" in {end for edge in plain.graph_.edges for end in edge}
     assert fitted.n_features_in_ == 4
     table = fitted.result_.table
@@ -47,7 +47,7 @@ def test_a_cause_of_whole_groups_is_removed(fitted):
 
 def test_labels_say_the_same_as_a_column(fitted):
     frame = panel()
-    other = DrBO(groups=frame["patient"].to_numpy(), random_state=0).fit(frame.drop(columns="patient"))
+    other = DrBO(design=Design(groups=frame["patient"].to_numpy()), random_state=0).fit(frame.drop(columns="patient"))
     assert other.score_ == fitted.score_
     assert "groups=groups" in other.result_.call
 
@@ -55,7 +55,7 @@ def test_labels_say_the_same_as_a_column(fitted):
 def test_order_of_rows_and_names_of_groups_do_not_matter(fitted):
     frame = panel().sample(frac=1, random_state=1)
     frame["patient"] = frame["patient"].map(lambda word: int(word[1:]) * 7 % 20)
-    again = DrBO(groups="patient", random_state=0).fit(frame)
+    again = DrBO(design=Design(groups="patient"), random_state=0).fit(frame)
     assert again.score_ == pytest.approx(fitted.score_, rel=1e-12)
     assert (again.adjacency_ == fitted.adjacency_).all()
 
@@ -75,7 +75,7 @@ def test_the_score_of_the_table_is_found_again(fitted, tmp_path):
 
 
 def test_whole_groups_are_resampled():
-    model = DrBO(groups="patient", random_state=0).fit(panel())
+    model = DrBO(design=Design(groups="patient"), random_state=0).fit(panel())
     found = model.bootstrap(panel(), n=4)
     assert found.kind == "cluster"
     assert found.adjacent[0, 1] == 1.0
@@ -90,7 +90,7 @@ def test_a_saved_search_goes_on_with_its_groups(tmp_path, labels):
     frame = panel()
     groups = frame["patient"].to_numpy() if labels else "patient"
     frame = frame.drop(columns="patient") if labels else frame
-    first = DrBO(score="bic-nv", groups=groups, random_state=0, checkpoint=tmp_path).fit(frame)
+    first = DrBO(score="bic-nv", design=Design(groups=groups), random_state=0).fit(frame, checkpoint=tmp_path)
     again = DrBO.resume(tmp_path, frame)
     assert again.result_.score == first.score_
     assert again.result_.table.n_groups == 20
@@ -101,33 +101,38 @@ def test_missing_values():
     frame = panel()
     holed = frame.mask(np.random.default_rng(4).random(frame.shape) < 0.05)
     holed["patient"] = frame["patient"]
-    dropped = DrBO(groups="patient", missing="drop", random_state=0).fit(holed)
-    alone = DrBO(groups="patient", random_state=0).fit(holed.dropna())
+    dropped = DrBO(design=Design(groups="patient"), policy=DataPolicy(missing="drop"), random_state=0).fit(holed)
+    alone = DrBO(design=Design(groups="patient"), random_state=0).fit(holed.dropna())
     assert dropped.score_ == alone.score_
     for policy in ("em", "impute"):
-        found = DrBO(score="bic-nv", groups="patient", missing=policy, imputations=2, random_state=0).fit(holed)
+        found = DrBO(
+            score="bic-nv",
+            design=Design(groups="patient"),
+            policy=DataPolicy(missing=policy, imputations=2),
+            random_state=0,
+        ).fit(holed)
         assert found.adjacency_[0, 1] or found.adjacency_[1, 0]
 
 
 def test_groups_of_one_row_are_dropped_and_said():
     frame = pd.concat([panel(), panel(seed=2).iloc[:1].assign(patient="new")], ignore_index=True)
-    result = DrBO(groups="patient", random_state=0).fit(frame).result_
+    result = DrBO(design=Design(groups="patient"), random_state=0).fit(frame).result_
     assert (result.table.n_rows, result.table.n_groups) == (240, 20)
     assert any("groups of one row were dropped (1)" in reason for reason in result.reasons)
 
 
 def test_what_does_not_go_together():
     with pytest.raises(SettingsError, match="groups cannot be combined with sample weights"):
-        DrBO(groups="patient").fit(panel(), sample_weight=np.full(240, 2.0))
+        DrBO(design=Design(groups="patient")).fit(panel(), sample_weight=np.full(240, 2.0))
     with pytest.raises(DataError, match="score 'splines' cannot be combined with groups"):
-        DrBO(score="splines", groups="patient").fit(panel())
+        DrBO(score="splines", design=Design(groups="patient")).fit(panel())
     with pytest.raises(SettingsError, match="no column 'person'"):
-        DrBO(groups="person").fit(panel())
+        DrBO(design=Design(groups="person")).fit(panel())
 
 
 def test_the_noise_check_uses_as_many_rows_as_there_are_degrees_of_freedom():
     frame = panel().assign(flag=np.arange(240) % 2)
-    sample = Sample.of(Preparation(groups="patient").prepare(frame).table, seed=0)
+    sample = Sample.of(Preparation(design=Design(groups="patient")).prepare(frame).table, seed=0)
     assert len(sample.values) == 220
     assert sample.testable.tolist() == [True, True, True, True, False]
 
@@ -148,7 +153,7 @@ class TestCommands:
         run = tmp_path / "run"
         self._run("fit", table, "--groups", "patient", "-o", run, "--bootstrap", 3, "-q")
         first = Result.load(run)
-        assert first.call == f"drbo fit {table} --bootstrap 3 --groups patient".replace("drbo", first.call.split()[0])
+        assert first.call == f"drbo fit {table} --groups patient --bootstrap 3".replace("drbo", first.call.split()[0])
         assert first.confidence.kind == "cluster"
         self._run("resume", run, "--bootstrap", 4, "-q")
         assert Result.load(run).confidence.n == 4
@@ -165,7 +170,7 @@ class TestCommands:
         assert "# groups = ..." in (tmp_path / "run.toml").read_text()
 
     def test_clusters_are_not_needed(self, table):
-        words = ["fit", str(table), "--groups", "patient", "--clusters", "patient", "--bootstrap", "2"]
+        words = ["fit", str(table), "--groups", "patient", "--bootstrap", "cluster=patient:2"]
         found = CliRunner().invoke(main, words)
         assert found.exit_code == 2
         assert "both name whole groups" in found.output

@@ -4,12 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drbo import DrBO, Knowledge, Settings
+from drbo import DataPolicy, Design, DrBO, Knowledge, Settings
 from drbo.choices import Choices, ScoreChoice
 from drbo.data.checks.prepare import Preparation
 from drbo.data.statistics.table import Table
 from drbo.errors import SettingsError
-from drbo.problem import NO_ORDER, Request, call_of, plain_parameters, prepare, seed_of, where
+from drbo.problem import NO_ORDER, Request, call_of, prepare, seed_of, where
 from drbo.scores.linear import BicNV
 from tests import rain
 from tests.rain import NAMES, ROUTES
@@ -55,7 +55,10 @@ def test_an_edge_prior_follows_its_columns(rng):
         prior = pd.DataFrame(0.0, index=columns, columns=columns)
         prior.loc["d", "b"] = 50.0
         model = rain.model(
-            score="bic-nv", on_constant="drop", prune="none", score_options={"edge_prior": prior.to_numpy()}
+            score="bic-nv",
+            policy=DataPolicy(on_constant="drop"),
+            prune="none",
+            score_options={"edge_prior": prior.to_numpy()},
         )
         model.fit(frame[columns])
         assert rain.edges(model) == {("d", "b")}
@@ -66,8 +69,9 @@ def test_hard_targets_follow_rows_and_columns(max_evals, rng):
     run = rng.choice(["plain", "dry", "shut"], size=400)
     known = {"dry": {"rain": "hard", "wet": "hard"}, "shut": {"sprinkler": "hard"}}
     frame = rain.frame().assign(run=run)
-    options = {"score": "bic-nv", "on_constant": "drop", "max_evals": max_evals, "prune": "none"}
-    options |= {"experiment": "run", "control": "plain", "targets": known, "score_options": {"penalty": 1}}
+    design, policy = Design(experiment="run", control="plain", targets=known), DataPolicy(on_constant="drop")
+    options = {"score": "bic-nv", "design": design, "policy": policy, "max_evals": max_evals, "prune": "none"}
+    options |= {"score_options": {"penalty": 1}}
     first = rain.model(**options).fit(frame)
     targets = np.array([[name in known.get(label, {}) for name in NAMES] for label in run])
     expected, _, _ = rain.true_score(BicNV, frame[NAMES], first.result_.searched_dag, targets=targets)
@@ -106,35 +110,35 @@ class TestStart:
     def test_a_search_is_never_worse_than_its_start(self):
         best = DrBO(score="bge", random_state=0, max_evals=400).fit(self.TABLE)
         few = {"score": "bge", "max_evals": 2, "exact": False, "settings": Settings().with_(polish=False)}
-        again = DrBO(start=best.result_.searched_dag, random_state=1, **few).fit(self.TABLE).result_
+        again = DrBO(random_state=1, **few).fit(self.TABLE, start=best.result_.searched_dag).result_
         assert again.score >= best.score_ - 1e-9
         assert again.search.found_by == "given start"
 
     def test_the_order_search_takes_one_too(self):
         best = DrBO(score="bic-nv", random_state=0).fit(self.TABLE)
         short = Settings(order_patience=1)
-        again = DrBO(score="bic-nv", start=best.adjacency_, settings=short, random_state=3).fit(self.TABLE)
+        again = DrBO(score="bic-nv", settings=short, random_state=3).fit(self.TABLE, start=best.adjacency_)
         assert again.score_ >= best.result_.pruned_score - 1e-9
 
     def test_columns_may_be_turned_and_dropped(self):
         frame = pd.DataFrame(self.TABLE, columns=list("abcde")).assign(one=1.0)[["e", "one", "d", "c", "b", "a"]]
         start = np.zeros((6, 6))
         start[5, 4] = start[4, 3] = 1
-        model = DrBO(score="bic-nv", start=start, on_constant="drop", random_state=0).fit(frame)
+        model = DrBO(score="bic-nv", policy=DataPolicy(on_constant="drop"), random_state=0).fit(frame, start=start)
         assert model.result_.names == ("e", "d", "c", "b", "a")
 
     def test_knowledge_goes_before_the_start(self):
         start = np.zeros((5, 5))
         start[0, 1] = 1
         known = Knowledge(required=["x1 -> x0"])
-        model = DrBO(score="bic-nv", start=start, knowledge=known, random_state=0).fit(self.TABLE)
+        model = DrBO(score="bic-nv", knowledge=known, random_state=0).fit(self.TABLE, start=start)
         assert model.result_.searched_dag[1, 0]
 
     @pytest.mark.parametrize(("start", "words"), [(np.ones((5, 5)), "start: the graph has a self-loop"),
                                                   (np.zeros((4, 4)), "start must have shape")])  # fmt: skip
     def test_what_is_no_dag_is_refused(self, start, words):
         with pytest.raises(SettingsError, match=words):
-            DrBO(score="bic-nv", start=start).fit(self.TABLE)
+            DrBO(score="bic-nv").fit(self.TABLE, start=start)
 
 
 def test_the_result_says_how_to_repeat_it_and_what_was_known():
@@ -215,18 +219,6 @@ def test_only_scores_with_kernels_hear_of_the_device():
 
 def test_the_call_leaves_out_defaults_and_what_only_watches():
     defaults = DrBO().get_params(deep=False)
-    given = defaults | {"score": "bge", "callbacks": [print], "device": "cpu", "start": np.zeros((2, 2))}
-    assert call_of(given, defaults, 7) == "DrBO(random_state=7, score='bge', start=start).fit(table)"
-
-
-def test_plain_parameters_are_those_of_a_file():
-    options = {"penalty": 2.0, "edge_prior": np.eye(2)}
-    given = DrBO(score="bge", score_options=options, start=np.triu(np.ones((2, 2)), 1)).get_params(deep=False)
-    plain = plain_parameters(given)
-    assert plain["score"] == "bge"
-    assert plain["score_options"] == {"penalty": 2.0, "edge_prior": [[1.0, 0.0], [0.0, 1.0]]}
-    assert plain["start"] == [[0, 1]]
-    assert plain["knowledge"] == {}
-    assert "random_state" not in plain
-    for groups, expected in ((None, None), (False, []), ("id", ["id"]), (["b", "a", "b"], [1, 0, 1])):
-        assert plain_parameters(given | {"groups": groups})["groups"] == expected
+    given = defaults | {"score": "bge", "device": "cpu", "design": Design(groups=[1, 1, 2], control="plain")}
+    words = "DrBO(design=Design(control='plain', groups=groups), random_state=7, score='bge').fit(table, start=start)"
+    assert call_of(given, defaults, 7, started=True) == words

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drbo import DrBO, Knowledge, Result
+from drbo import DataPolicy, DrBO, Knowledge, Result
 from drbo.claims.refits.resampling import Refitted, Resampling
 from drbo.data.statistics.table import Table
 from drbo.errors import SettingsError
@@ -116,8 +116,8 @@ def test_resamples_of_the_checked_table_are_those_of_the_data(rng, tmp_path):
     x[:, 2] = 0.0
     x[rng.random(80) < 0.1, 3] = np.nan
     weights, clusters = rng.integers(0, 3, 80).astype(float), np.arange(80) // 4
-    model = DrBO(score="bic-nv", random_state=0, missing="drop", on_constant="drop", checkpoint=tmp_path)
-    model.fit(x, sample_weight=weights)
+    model = DrBO(score="bic-nv", random_state=0, policy=DataPolicy(missing="drop", on_constant="drop"))
+    model.fit(x, sample_weight=weights, checkpoint=tmp_path)
     used = (weights > 0) & ~np.isnan(x).any(axis=1)
     for kind, groups in (("bootstrap", None), ("subsample", None), ("cluster", clusters)):
         keep = tmp_path / f"{kind}.json"

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from drbo import DrBO, Knowledge, Result
+from drbo import Design, DrBO, Knowledge, Result
 from drbo.cli import main
 
 pytestmark = pytest.mark.filterwarnings("ignore:neighbouring rows")
@@ -40,7 +40,7 @@ def test_rows_count_as_fewer_and_arrows_are_assumed():
 def test_the_user_may_know_better():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        result = DrBO(groups=False, random_state=0).fit(series()).result_
+        result = DrBO(design=Design(groups=False), random_state=0).fit(series()).result_
     shuffled = DrBO(random_state=0).fit(series().sample(frac=1, random_state=0)).result_
     assert result.score == shuffled.score
     assert not result.table.audit.is_serial
@@ -49,7 +49,7 @@ def test_the_user_may_know_better():
 
 def test_knowledge_is_not_doubted(tmp_path):
     known = Knowledge(required=["a -> c"])
-    result = DrBO(knowledge=known, random_state=0, checkpoint=tmp_path).fit(series()).result_
+    result = DrBO(knowledge=known, random_state=0).fit(series(), checkpoint=tmp_path).result_
     grounds = {(one.cause, one.effect): one.ground for one in result.directions}
     assert grounds["a", "c"] == "given"
     again = DrBO.resume(tmp_path).result_
@@ -66,13 +66,10 @@ def test_scores_that_count_whole_rows_are_left_alone():
 
 def test_on_the_command_line(tmp_path):
     series().to_csv(tmp_path / "series.csv", index=False)
-    words = [str(tmp_path / "series.csv"), "--independent-rows"]
+    words = [str(tmp_path / "series.csv"), "--groups", "none"]
     assert "neighbouring rows" not in CliRunner().invoke(main, ["check", *words]).output
     assert "neighbouring rows" in CliRunner().invoke(main, ["check", words[0]]).output
     found = CliRunner().invoke(main, ["fit", *words, "-q", "-o", str(tmp_path / "run")])
     assert found.exit_code == 0
     assert not Result.load(tmp_path / "run").table.audit.is_serial
     assert CliRunner().invoke(main, ["resume", str(tmp_path / "run"), "-q"]).exit_code == 0
-    both = CliRunner().invoke(main, ["fit", *words, "--groups", "a"])
-    assert both.exit_code == 2
-    assert "contradict each other" in both.output

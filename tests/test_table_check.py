@@ -7,6 +7,7 @@ import pytest
 import drbo
 from drbo.data.reading.read import open_source
 from drbo.data.statistics import sums
+from drbo.design import DataPolicy, Design
 from drbo.errors import SettingsError
 from drbo.gathering import Gathering
 from tests.test_experiments import runs
@@ -50,12 +51,12 @@ def test_a_file_is_checked_as_its_table(frame, tmp_path, monkeypatch):
 
 
 def test_types_groups_and_experiments_are_those_of_a_fit(frame):
-    found = drbo.check(frame.assign(sex=[1, 2] * 100), types={"sex": "category"})
+    found = drbo.check(frame.assign(sex=[1, 2] * 100), policy=DataPolicy(types={"sex": "category"}))
     assert found.look.columns[-1].used_as == "categorical"
-    grouped = drbo.check(frame.assign(who=np.arange(200) // 4), groups="who")
+    grouped = drbo.check(frame.assign(who=np.arange(200) // 4), design=Design(groups="who"))
     assert (grouped.n_columns, len(grouped.look.columns)) == (4, 3)
-    found = drbo.check(runs(), experiment="run")
+    found = drbo.check(runs(), design=Design(experiment="run"))
     assert "hot" in {one.label for one in found.experiments}
     assert "Suspected targets" in str(found)
     with pytest.raises(SettingsError, match="no column 'walk' that names experiments"):
-        drbo.check(runs(), experiment="walk")
+        drbo.check(runs(), design=Design(experiment="walk"))

@@ -128,7 +128,7 @@ def test_from_an_ugly_table_to_a_report(
         pytest.importorskip("python_calamine")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("drbo.machine.threads._asked", 1)
-    first = ["fit", make(tmp_path), "-o", "run", "--max-evals", "10", "--no-exact"]
+    first = ["fit", make(tmp_path), "-o", "run", "--max-evals", "10", "--set", "exact=off"]
     done = CliRunner().invoke(main, first)
     if done.exit_code:
         assert done.exit_code == 2, done.stderr

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drbo import DrBO, Settings
+from drbo import DataPolicy, DrBO, Settings
 from drbo.data.statistics.table import Table
 from drbo.errors import DataError, SettingsError
 from drbo.scores.families import Families
@@ -99,12 +99,14 @@ def test_weights_and_missing_values_together():
     frame, times = _numbers(), _times()
     holed = frame.mask(np.random.default_rng(4).random(frame.shape) < 0.1)
     kept = holed.notna().all(axis=1) & (times > 0)
-    dropped = DrBO(score="bic-nv", missing="drop", random_state=0).fit(holed, sample_weight=times)
+    dropped = DrBO(score="bic-nv", policy=DataPolicy(missing="drop"), random_state=0).fit(holed, sample_weight=times)
     alone = DrBO(score="bic-nv", random_state=0).fit(frame[kept], sample_weight=times[kept])
     assert dropped.score_ == pytest.approx(alone.score_)
-    em = DrBO(score="bic-nv", missing="em", random_state=0).fit(holed, sample_weight=times)
+    em = DrBO(score="bic-nv", policy=DataPolicy(missing="em"), random_state=0).fit(holed, sample_weight=times)
     assert em.score_on(holed, sample_weight=times) == pytest.approx(em.result_.pruned_score)
-    imputed = DrBO(score="bic-nv", missing="impute", imputations=2, random_state=0).fit(holed, sample_weight=times)
+    imputed = DrBO(score="bic-nv", policy=DataPolicy(missing="impute", imputations=2), random_state=0).fit(
+        holed, sample_weight=times
+    )
     assert imputed.result_.confidence.n == 2
 
 
@@ -114,7 +116,7 @@ def test_a_weighted_bootstrap_and_a_resumed_search(tmp_path):
     model = DrBO(score="bic-nv", random_state=0).fit(frame, sample_weight=times)
     found = model.bootstrap(frame, n=3, kind="cluster", clusters=groups, sample_weight=times)
     assert found.adjacent[2, 3] == 1.0
-    first = DrBO(score="bge", max_evals=10, random_state=0, checkpoint=tmp_path).fit(frame, sample_weight=times)
+    first = DrBO(score="bge", max_evals=10, random_state=0).fit(frame, sample_weight=times, checkpoint=tmp_path)
     longer = DrBO.resume(tmp_path, frame[times > 0], max_evals=5)
     assert longer.result_.table.sha256 == first.result_.table.sha256
     assert longer.result_.n_evals > first.result_.n_evals
@@ -167,4 +169,4 @@ class TestStability:
         with pytest.raises(SettingsError, match="seeds must be a whole number of at least 2"):
             DrBO().stability(_numbers(), seeds=1)
         with pytest.raises(SettingsError, match="reports edge frequencies itself"):
-            DrBO(missing="impute").stability(_numbers(), seeds=3)
+            DrBO(policy=DataPolicy(missing="impute")).stability(_numbers(), seeds=3)

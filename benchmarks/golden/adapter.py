@@ -1,7 +1,8 @@
 """Runs a golden case, and turns what users see into plain values.
 
-What depends on names of drbo's interface is in :func:`estimator`, which builds a fit from a case, and :data:`FIELDS`,
-which reads a result: the same cases then run on old and new versions. A field that a version lacks is left out.
+What depends on names of drbo's interface is in :func:`arranged` and :func:`estimator`, which build a fit from a case,
+:func:`typed`, which translates command lines, and :data:`FIELDS`, which reads a result: the same cases then run on old
+and new versions. A field that a version lacks is left out.
 """
 
 import re
@@ -67,6 +68,75 @@ class Interrupted(Size):
         if Interrupted.asked == 60:
             signal.raise_signal(signal.SIGINT)
         return super().local_one(node, parents)
+
+
+#: Options of a case that are part of another parameter of the estimator, or arguments of its ``fit``, since 0.2.
+PLACES = {
+    "design": ("experiment", "control", "targets", "groups"),
+    "policy": ("missing", "imputations", "on_constant", "on_collinear", "types"),
+    "fit": ("start", "checkpoint", "callbacks"),
+}
+#: Options of commands since 0.2, by the words of before; ``{}`` is the value.
+TYPED = {
+    **{f"--{name}": f"--set {name}={{}}" for name in ("prune", "start", "seeds", "imputations", "targets")},
+    "--on-constant": "--set on_constant={}",
+    "--penalty": "--score-option penalty={}",
+    "--no-other-targets": "--score-option others=none",
+    "--independent-rows": "--groups none",
+    "--stream": "--read stream=true",
+}
+#: Knowledge that is only in files since 0.2.
+KNOWN = {
+    "--leaf": "leaves = ['{}']",
+    "--context": "context = ['{}']",
+    "--max-parents": "max_parents = {}",
+    "--forbid-within-tiers": "forbid_within_tiers = true",
+}
+
+
+def arranged(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the parameters of the estimator and the arguments of its fit that the options of a case stand for."""
+    if not hasattr(drbo, "Design"):
+        return options, {}
+    parts = {place: {name: options[name] for name in names if name in options} for place, names in PLACES.items()}
+    moved = {name for names in PLACES.values() for name in names}
+    rest = {name: value for name, value in options.items() if name not in moved}
+    rest |= {"design": drbo.Design(**parts["design"])} if parts["design"] else {}
+    rest |= {"policy": drbo.DataPolicy(**parts["policy"])} if parts["policy"] else {}
+    return rest, parts["fit"]
+
+
+def typed(line: str) -> list[str]:
+    """Return the words of a command as this version knows them; knowledge without an option goes to a file."""
+    words, found, known = split(line), list[str](), list[str]()
+    if not hasattr(drbo, "Design"):
+        return words
+    while words:
+        word = words.pop(0)
+        pattern = KNOWN.get(word) or TYPED.get(word)
+        if pattern is None:
+            found.append(word)
+            continue
+        text = pattern.format(words.pop(0)) if "{}" in pattern else pattern
+        known += [text] if word in KNOWN else []
+        found += [] if word in KNOWN else text.split()
+    if known:
+        before = Path(found.pop(found.index("--knowledge") + 1)).read_text() if "--knowledge" in found else ""
+        found = [word for word in found if word != "--knowledge"]
+        Path("given.toml").write_text("\n".join([*known, before]))
+        found += ["--knowledge", "given.toml"]
+    return _resampled(found)
+
+
+def _resampled(words: list[str]) -> list[str]:
+    """Return words in which the kind of resamples stands beside their number."""
+    for option, kind in (("--resampling", "{}"), ("--clusters", "cluster={}")):
+        if option in words:
+            place = words.index(option)
+            _, value = words.pop(place), words.pop(place)
+            number = words.index("--bootstrap") + 1
+            words[number] = f"{kind.format(value)}:{words[number]}"
+    return words
 
 
 def estimator(options: dict[str, Any], table: pd.DataFrame, executor: Any = None) -> DrBO:
@@ -168,7 +238,8 @@ def _fit(case: Fit, table: pd.DataFrame, found: Record) -> None:
                 "checkpoint": "saved",
                 "callbacks": [lambda at: "enough" if at.n_evals >= case.interrupt else None],
             }
-        model = estimator(options, table, executor).fit(table, **rows)
+        options, more = arranged(options)
+        model = estimator(options, table, executor).fit(table, **rows, **more)
         found["fit"] = record_of(model.result_)
         if case.interrupt:
             model = DrBO.resume("saved")
@@ -208,10 +279,10 @@ def run_commands(case: Commands) -> Record:
         Interrupted.asked = 0
         given = files.names_in(Path())
         for k, line in enumerate(case.lines):
-            done = CliRunner().invoke(main, split(line), prog_name="drbo")
+            done = CliRunner().invoke(main, typed(line), prog_name="drbo")
             told = {"exit": done.exit_code, "stdout": files.parsed(done.stdout), "stderr": files.notes(done.stderr)}
             found[f"{k} {line}"] = told
-        written = [name for name in files.names_in(Path()) if name not in given]
+        written = [name for name in files.names_in(Path()) if name not in (*given, "given.toml")]
         found["files"] = sorted({files.steady(name) for name in written})
         found["content"] = {name: files.content(Path(name)) for name in written if "checkpoint" not in name}
         for run in sorted({Path(name).parent for name in written if Path(name).name == "result.json"}):

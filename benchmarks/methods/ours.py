@@ -7,6 +7,7 @@ import numpy as np
 from benchmarks.methods.base import Found, Graph, Learn, Task
 from benchmarks.methods.libraries import as_text
 from drbo.claims.answer.prune import prune
+from drbo.design import DataPolicy
 from drbo.scores.registry import build_score
 from drbo.search.loop import ProposalSearch
 from drbo.search.outcome import Progress
@@ -31,7 +32,7 @@ def estimator(task: Task, score: str = "task", same_score: bool = False, **setti
             device=task.device,
             settings=Settings().with_(**settings),
             score_options=options,
-            on_collinear="keep",
+            policy=DataPolicy(on_collinear="keep"),
         )
 
     def learn() -> Found:

@@ -169,7 +169,7 @@ def answers(
                     path = Path(folder) / "table.parquet"
                     table.to_parquet(path, row_group_size=PIECE)
                     found = []
-                    for number, more in enumerate(([], ["--stream"])):
+                    for number, more in enumerate(([], ["--read", "stream=true"])):
                         began, where = time.process_time(), str(Path(folder) / f"{number}")
                         asked = ["fit", str(path), "-q", "-o", where, "--set", "max_memory=64", *options, *more]
                         CliRunner().invoke(main, asked)

@@ -101,8 +101,8 @@ def fitted(path: str, options: dict[str, Any]) -> dict[str, Any]:
         if not progress.proving:
             trace.append((time.process_time() - start, progress.best))
 
-    model = DrBO(score="bic-nv", random_state=0, callbacks=[note], **options)
-    result = model.fit(values).result_
+    model = DrBO(score="bic-nv", random_state=0, **options)
+    result = model.fit(values, callbacks=[note]).result_
     return {
         "dag": result.searched_dag,
         "options": {

@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.parameters import Names, Numbers, Seeds
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
-from drbo import DrBO
+from drbo import Design, DrBO
 from drbo.graph.metrics import shd_cpdag
 
 N_COLUMNS, N_GROUPS = 10, 20
@@ -78,7 +78,9 @@ def row(x: np.ndarray, truth: np.ndarray, groups: Any, seed: int, weight: float 
     weights = None if weight is None else np.full(len(x), weight)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        result = DrBO(score="bic-nv", groups=groups, random_state=seed).fit(x, sample_weight=weights).result_
+        result = (
+            DrBO(score="bic-nv", design=Design(groups=groups), random_state=seed).fit(x, sample_weight=weights).result_
+        )
     found = result.dag | result.dag.T
     supported = [one for one in result.directions if one.direction == "supported"]
     places = {name: k for k, name in enumerate(result.names)}

@@ -60,7 +60,7 @@ def fitted(route: str, values: Any, evals: int | None, callback: Callable[[Any],
         "paper": {"preset": "paper", "max_evals": evals},
     }
     table = categories(values) if route == "categories" else values
-    DrBO(random_state=0, callbacks=[callback], **options[route]).fit(table)
+    DrBO(random_state=0, **options[route]).fit(table, callbacks=[callback])
 
 
 def timed(route: str, seed: int) -> Row:

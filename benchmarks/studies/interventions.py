@@ -35,7 +35,7 @@ from benchmarks.parameters import Names, Seeds
 from benchmarks.rows import Row
 from benchmarks.studies.real_tables import chamber, f1
 from benchmarks.studies.study import study
-from drbo import DrBO, Knowledge
+from drbo import Design, DrBO, Knowledge
 from drbo.claims.experiments import interventional_class
 from drbo.constraints import Constraints
 from drbo.data.files.datasets import load
@@ -92,7 +92,9 @@ def fitted(method: str, frame: pd.DataFrame, known: dict[str, Any], seed: int) -
         given = known if method == "known" else None
         options = {"drift": True} if method == "drift" else None
         score = "bic-experiments" if method == "linear" else "auto"
-        model = DrBO(score=score, experiment="experiment", targets=given, score_options=options, random_state=seed)
+        model = DrBO(
+            score=score, design=Design(experiment="experiment", targets=given), score_options=options, random_state=seed
+        )
         result = model.fit(frame).result_
         shown = result.dag.copy()
         shown[result.dag] = [one.ground == "experiment" for one in result.directions]
@@ -100,7 +102,7 @@ def fitted(method: str, frame: pd.DataFrame, known: dict[str, Any], seed: int) -
     labels = [label for label in frame["experiment"].unique() if label != CONTROL]
     wide = frame[names].assign(**{f"in {label}": (frame["experiment"] == label) * 1.0 for label in labels})
     context = Knowledge(context=[f"in {label}" for label in labels])
-    result = DrBO(score="bic-nv", knowledge=context, random_state=seed, groups=False).fit(wide).result_
+    result = DrBO(score="bic-nv", knowledge=context, random_state=seed, design=Design(groups=False)).fit(wide).result_
     hits, own = np.argwhere(result.dag[len(names) :, : len(names)]).tolist(), result.dag[: len(names), : len(names)]
     return Found(own, [(labels[e], names[j]) for e, j in hits], np.zeros_like(own))
 

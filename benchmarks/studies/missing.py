@@ -19,7 +19,7 @@ from scipy.special import expit
 from benchmarks.parameters import Names, SampleSize, Seeds
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
-from drbo import DrBO
+from drbo import DataPolicy, DrBO
 from drbo.data.files.simulate import simulate, standardize
 from drbo.graph.metrics import shd_cpdag
 
@@ -51,7 +51,7 @@ def edges_by(policy: str, values: Floats, gaps: Floats, seed: int) -> npt.NDArra
     """Return the graph that a policy makes of the table with holes; ``complete``: of the table itself."""
     if policy == "complete":
         return DrBO(score="bic-nv", random_state=seed).fit(values).result_.dag
-    return DrBO(score="bic-nv", missing=policy, random_state=seed).fit(gaps).result_.dag
+    return DrBO(score="bic-nv", policy=DataPolicy(missing=policy), random_state=seed).fit(gaps).result_.dag
 
 
 @study("missing", KEY, **QUICK)

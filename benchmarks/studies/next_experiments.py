@@ -28,7 +28,7 @@ from benchmarks.parameters import Names, Seeds
 from benchmarks.rows import Row
 from benchmarks.studies.real_tables import chamber, f1
 from benchmarks.studies.study import study
-from drbo import DrBO, Result
+from drbo import Design, DrBO, Result
 from drbo.claims.orientations import Ways, entropy, ways_left
 from drbo.data.checks.experiments import Experiments
 from drbo.data.statistics.table import Table
@@ -190,4 +190,4 @@ def _fitted(frame: pd.DataFrame, made: list[str]) -> Result:
     rows = frame[frame["experiment"].isin([CONTROL, *made])].reset_index(drop=True)
     if not made:
         return DrBO(score="bic-nv", random_state=0).fit(rows.drop(columns="experiment")).result_
-    return DrBO(experiment="experiment", random_state=0).fit(rows).result_
+    return DrBO(design=Design(experiment="experiment"), random_state=0).fit(rows).result_

@@ -71,8 +71,8 @@ def one_run(graph: str, n: int, seed: int) -> Row:
     kind, score, pruner = CASES.get(graph, CASES["30ER8"])
     data = simulate(graph, kind, n=n, seed=seed)  # type: ignore[arg-type]
     watch = Watch(data.X, data.dag, pruner, seed)
-    model = DrBO(score=score, random_state=seed, prune=pruner, device="cpu", callbacks=[watch])
-    model.fit(data.X)
+    model = DrBO(score=score, random_state=seed, prune=pruner, device="cpu")
+    model.fit(data.X, callbacks=[watch])
     seconds, cpu_seconds = watch.elapsed()
     reached = {level: watch.reached[level].round(3).tolist() for level in LEVELS if level in watch.reached}
     return {

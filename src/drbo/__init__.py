@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from drbo.claims.refits.confidence import Confidence as Confidence
     from drbo.data.reading.read import read_table as read_table
     from drbo.data.statistics.table import Table as Table
+    from drbo.design import DataPolicy as DataPolicy
+    from drbo.design import Design as Design
     from drbo.errors import DrboError as DrboError
     from drbo.estimator import DrBO as DrBO
     from drbo.knowledge import Knowledge as Knowledge
@@ -27,6 +29,8 @@ __version__ = "0.2.0.dev0"
 #: The module of each public name.
 _HOMES = {
     "Confidence": "drbo.claims.refits.confidence",
+    "DataPolicy": "drbo.design",
+    "Design": "drbo.design",
     "DrBO": "drbo.estimator",
     "DrboError": "drbo.errors",
     "Families": "drbo.scores.families",
@@ -41,8 +45,8 @@ _HOMES = {
     "read_table": "drbo.data.reading.read",
 }
 __all__ = [  # noqa: RUF022 - DrBO comes first in the docs
-    "DrBO", "Settings", "Knowledge", "Result", "Confidence", "Score", "Families", "Table", "check", "check_score",
-    "read_table", "DrboError", "load", "__version__",
+    "DrBO", "Design", "DataPolicy", "Settings", "Knowledge", "Result", "Confidence", "Score", "Families", "Table",
+    "check", "check_score", "read_table", "DrboError", "load", "__version__",
 ]  # fmt: skip
 
 

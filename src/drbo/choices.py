@@ -1,15 +1,14 @@
 """Resolves every "auto": which score, penalty and pruner fit a table, with the reasons in words."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from pathlib import Path
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple, Self
 
 from drbo.choice.auto import choose_score, experiment_score
 from drbo.claims.answer.kci import MAX_ROWS
 from drbo.claims.answer.prune import BY_MOMENTS, PRUNERS, PrunerName
-from drbo.data.checks.missing import POLICIES, Policy
 from drbo.data.statistics.table import Table
+from drbo.design import DataPolicy, Design
 from drbo.errors import SettingsError
 from drbo.knowledge import Knowledge
 from drbo.scores.base import EBIC_GAMMA, Score
@@ -72,17 +71,22 @@ class Choices:
     settings: Settings | None = None
     exact: bool | Exact | None = None
     knowledge: Knowledge | None = None
-    groups: Any = None
-    experiment: str | None = None
-    missing: Policy = "error"
-    imputations: int = 10
-    checkpoint: str | Path | None = None
+    design: Design = field(default_factory=Design)
+    policy: DataPolicy = field(default_factory=DataPolicy)
     hidden: bool = False
 
     @classmethod
     def of(cls, parameters: Mapping[str, Any]) -> Self:
         """Return the choices among the parameters of an estimator."""
-        return cls(**{each.name: parameters[each.name] for each in fields(cls)})
+        given = {each.name: parameters[each.name] for each in fields(cls)}
+        for name, kind in (("design", Design), ("policy", DataPolicy)):
+            given[name] = kind() if given[name] is None else given[name]
+            if not isinstance(given[name], kind):
+                raise SettingsError(
+                    f"{name} must be a {kind.__name__} object, got {given[name]!r:.80}",
+                    hint=f"create one with {kind.__name__}(...)",
+                )
+        return cls(**given)
 
     def check(self) -> None:
         """Refuse what does not depend on the data."""
@@ -95,30 +99,16 @@ class Choices:
                 f"knowledge must be a Knowledge object, got {type(self.knowledge).__name__}",
                 hint="create one with Knowledge(...) or Knowledge.from_mapping(...)",
             )
-        if self.missing not in POLICIES:
-            raise SettingsError(
-                f"missing must be one of {', '.join(POLICIES)}, got {self.missing!r}", hint="the default is 'error'"
-            )
-        if self.missing == "impute" and (not isinstance(self.imputations, int) or self.imputations < 2):
-            raise SettingsError(
-                f"imputations must be a whole number of at least 2, got {self.imputations!r}", hint="the default is 10"
-            )
         if "targets" in (self.score_options or {}):
             raise SettingsError(
                 "targets is no longer an option of a score",
-                hint="name the column of experiments with experiment=..., and give targets={'experiment': {'column': "
-                "'hard'}} to DrBO",
+                hint="use Design(experiment='COLUMN', targets={'EXPERIMENT': {'COLUMN': 'hard'}})",
             )
-        if self.experiment is not None and self.prune not in ("auto", "none"):
+        if self.design.experiment is not None and self.prune not in ("auto", "none"):
             raise SettingsError(
                 f"prune '{self.prune}' tests edges on pooled rows, but these come from several experiments",
                 hint="use prune='auto' or 'none'",
             )
-        if self.missing == "impute" and self.checkpoint is not None:
-            raise SettingsError(
-                "checkpoint saves a single search, but missing='impute' runs several", hint="omit checkpoint"
-            )
-
         if self.hidden:
             self._check_hidden()
 
@@ -127,7 +117,7 @@ class Choices:
         for what, given, hint in (
             ("a preset of the paper", self.preset in PAPER_CHOICES, "omit preset"),
             (f"prune={self.prune!r}", self.prune not in ("auto", "none"), "omit prune"),
-            ("experiments", self.experiment is not None, "omit experiment"),
+            ("experiments", self.design.experiment is not None, "omit experiment"),
         ):
             if given:
                 raise SettingsError(f"hidden causes cannot be combined with {what}", hint=hint)
@@ -139,16 +129,11 @@ class Choices:
 
     def refuse_imputed(self, what: str) -> None:
         """Refuse other frequencies than those over imputed tables."""
-        if self.missing == "impute":
+        if self.policy.missing == "impute":
             raise SettingsError(
                 f"{what} cannot be combined with missing='impute', which reports edge frequencies itself",
                 hint="use missing='em' or 'drop'",
             )
-
-    @property
-    def group_column(self) -> str:
-        """The column that says which rows belong together; empty: none does."""
-        return self.groups if isinstance(self.groups, str) else ""
 
     @property
     def counts_parts(self) -> bool:

@@ -39,6 +39,10 @@ class SettingsError(DrboError, ValueError):
     """An option has a value outside its range, or two options clash."""
 
 
+class ParameterError(SettingsError, TypeError):
+    """A parameter does not exist, or not here."""
+
+
 class TimeLimitError(SettingsError):
     """The time limit left no time for what was asked for."""
 

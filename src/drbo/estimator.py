@@ -6,7 +6,7 @@ The module is long because it holds the reference of all parameters; :mod:`drbo.
 
 import time
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
@@ -20,18 +20,16 @@ from drbo import pipeline
 from drbo.choices import Choices, PruneChoice, ScoreChoice
 from drbo.claims.refits.confidence import Confidence
 from drbo.claims.refits.resampling import Progress, Resampling, ResamplingKind
-from drbo.data.checks.check import OnCollinear, OnConstant
-from drbo.data.checks.experiments import ExperimentColumn
-from drbo.data.checks.missing import Policy
-from drbo.data.checks.prepare import Preparation
+from drbo.data.checks.prepare import Preparation, Prepared
 from drbo.data.reading.frames import as_frame
 from drbo.deadline import Deadline
+from drbo.design import DataPolicy, Design, NamedParameters
 from drbo.errors import SettingsError
 from drbo.fitted import FittedAttributes
 from drbo.gathering import all_rows, gathered, unpacked
 from drbo.knowledge import Knowledge
 from drbo.machine.torch_device import Device, check_device
-from drbo.problem import request_of, seed_of
+from drbo.problem import Request, request_of
 from drbo.progress import watch_for
 from drbo.refitting import FittedModel, n_rows_of, over_seeds, parameters_like
 from drbo.result.effects import Effects
@@ -43,39 +41,28 @@ from drbo.search.outcome import Callback
 from drbo.settings import Exact, Preset, Settings
 
 
-class DrBO(FittedAttributes, BaseEstimator):
+class DrBO(NamedParameters, FittedAttributes, BaseEstimator):
     """Find the highest-scoring causal graph (DAG) of a table by Bayesian optimisation.
 
     Parameters
     ----------
     score : ``"auto"``, a score name, ``"module:Class"``, a score class, a function ``f(node, parents)`` that returns a
         local score (higher is better), or a score object. The last two number the columns in the order of the table.
+    score_options : options of the score: ``penalty``, ``edge_prior``, and those of the particular score.
     preset : ``"default"``, or ``"paper"`` for Algorithm 1 of Duong, Gupta & Nguyen (2025), unchanged.
+    knowledge : edges, tiers and limits that every evaluated graph satisfies.
+    design : how the rows came about: experiments, groups, weights; see :class:`Design`.
+    policy : what to do about missing values, types, constant and collinear columns; see :class:`DataPolicy`.
+    hidden : True: allow hidden common causes, for numbers with linear relations; see docs/hidden.md.
     max_evals : maximum number of DAG evaluations; only DAGs with at least one new family count.
     time_limit : maximum wall-clock seconds.
+    exact : True: prove optimality, or bound the gap, as far as ``time_limit`` and ``max_memory`` allow; False: never;
+        ``"auto"``: within a budget; None: as in the settings, whose default is ``"auto"``. See docs/exact.md.
     prune : method that removes weak edges: ``"auto"``, ``"none"``, ``"f-test"``, ``"odds"``, ``"threshold"``, ...
-    knowledge : edges, tiers and limits that every evaluated graph satisfies.
     random_state : an int makes the result reproducible.
     device : ``"auto"``, ``"cpu"`` or ``"cuda"``.
     executor : a ``concurrent.futures.Executor`` that computes local scores; None: this process.
     settings : all other settings. Keyword arguments override them, and they override the preset.
-    exact : True: prove optimality, or bound the gap, as far as ``time_limit`` and ``max_memory`` allow; False: never;
-        ``"auto"``: within a budget; None: as in the settings, whose default is ``"auto"``. See docs/exact.md.
-    score_options : options of the score: ``penalty``, ``edge_prior``, and those of the particular score.
-    on_constant, on_collinear : what to do with columns that are constant, or determined by other columns.
-    experiment, control : a column (not a variable) that names the experiment of each row, and the label of rows without
-        one: what each experiment changes is found together with the graph. See docs/experiments.md.
-    targets : known targets, such as ``{"heated": "heat"}``, or ``{"heated": {"heat": "hard"}}`` if causes are cut off.
-    groups : a column (not a variable), or an array of labels, that says which rows belong together, such as those of a
-        patient: only changes within groups count. False: rows are independent. See docs/groups.md.
-    missing : ``"error"``: refuse missing values; ``"drop"``: drop their rows; ``"em"``: estimate the covariance by EM,
-        for linear scores; ``"impute"``: search ``imputations`` imputed tables and count edges. See docs/missing.md.
-    imputations : number of imputed tables for ``missing="impute"``.
-    types : what columns hold, where that is not plain: ``{"sex": "category", "dose": "number", "grade": "low<high"}``.
-    callbacks : functions called with the progress after each iteration; returning a string ends the search.
-    start : (d, d) adjacency matrix of a DAG to start from; edges that contradict the knowledge are dropped.
-    checkpoint : a folder in which the search is saved at regular intervals and at its end; :meth:`resume` continues it.
-    hidden : True: allow hidden common causes, for numbers with linear relations; see docs/hidden.md.
     verbose : True: show the progress of the search on stderr, or as a bar in a notebook.
 
     Attributes
@@ -103,57 +90,52 @@ class DrBO(FittedAttributes, BaseEstimator):
         self,
         *,
         score: Any = "auto",
+        score_options: dict[str, Any] | None = None,
         preset: Preset = "default",
+        knowledge: Knowledge | None = None,
+        design: Design | None = None,
+        policy: DataPolicy | None = None,
+        hidden: bool = False,
         max_evals: int | None = None,
         time_limit: float | None = None,
+        exact: bool | Exact | None = None,
         prune: PruneChoice = "auto",
-        knowledge: Knowledge | None = None,
         random_state: Any = None,
         device: Device = "auto",
         executor: Executor | None = None,
         settings: Settings | None = None,
-        exact: bool | Exact | None = None,
-        score_options: dict[str, Any] | None = None,
-        on_constant: OnConstant = "error",
-        on_collinear: OnCollinear = "error",
-        experiment: str | None = None,
-        control: str = "observational",
-        targets: Any = None,
-        groups: Any = None,
-        missing: Policy = "error",
-        imputations: int = 10,
-        types: Mapping[str, str] | None = None,
-        callbacks: Iterable[Callback] = (),
-        start: npt.ArrayLike | None = None,
-        checkpoint: str | Path | None = None,
-        hidden: bool = False,
         verbose: bool = False,
     ) -> None:
-        self.score = score
+        self.score, self.score_options = score, score_options
         self.preset = preset
-        self.max_evals = max_evals
-        self.time_limit = time_limit
-        self.prune = prune
         self.knowledge = knowledge
+        self.design, self.policy = design, policy
+        self.hidden = hidden
+        self.max_evals, self.time_limit = max_evals, time_limit
+        self.exact = exact
+        self.prune = prune
         self.random_state = random_state
         self.device = device
         self.executor = executor
         self.settings = settings
-        self.exact = exact
-        self.score_options = score_options
-        self.on_constant, self.on_collinear = on_constant, on_collinear
-        self.experiment, self.control, self.targets = experiment, control, targets
-        self.groups = groups
-        self.missing = missing
-        self.imputations = imputations
-        self.types = types
-        self.callbacks = callbacks
-        self.start = start
-        self.checkpoint = checkpoint
-        self.hidden = hidden
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None) -> Self:
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of the design and of the policy among them, as in ``design__groups="patient"``."""
+        for name, kind in (("design", Design), ("policy", DataPolicy)):
+            inside = {word: params.pop(word) for word in list(params) if word.startswith(f"{name}__")}
+            if inside:  # objects that others may share are replaced, not changed
+                before = params.get(name, getattr(self, name)) or kind()
+                changed = before.get_params() | {word.removeprefix(f"{name}__"): inside[word] for word in inside}
+                params[name] = kind(**changed)
+        super().set_params(**params)  # type: ignore[no-untyped-call]
+        return self
+
+    def fit(
+        self,
+        X: Any, y: Any = None, sample_weight: npt.ArrayLike | None = None, start: npt.ArrayLike | None = None,
+        checkpoint: str | Path | None = None, callbacks: Iterable[Callback] = (),
+    ) -> Self:  # fmt: skip
         """Learn the graph of a table: a data frame (pandas, polars, arrow), an array or a file.
 
         Parameters
@@ -166,27 +148,34 @@ class DrBO(FittedAttributes, BaseEstimator):
         y : ignored.
         sample_weight : (n,) a row of weight w counts as w equal rows, for linear scores and BGe and, with integer
             weights, for discrete scores. Rows of weight 0 are ignored.
+        start : (d, d) adjacency matrix of a DAG to start from; edges that contradict the knowledge are dropped.
+        checkpoint : a folder in which the search is saved at regular intervals and at its end; :meth:`resume`
+            continues it.
+        callbacks : functions called with the progress after each iteration; returning a string ends the search.
         """
-        request = request_of(self._given(), defaults=type(self)()._given())
+        asked: dict[str, Any] = {"start": start, "checkpoint": checkpoint, "callbacks": callbacks}
+        request = self._request(asked)
         for clash in request.notes:
             warnings.warn(clash, stacklevel=2)
-        saved: Saved | None = vars(self).pop("_saved", None)
-        spent = 0.0 if saved is None else float(saved.about["seconds"])
-        with Deadline(request.settings.time_limit, start=time.monotonic() - spent):
-            if saved is None:
-                given = self._given()
-                rows = unpacked(gathered(X, given, request.seed), sample_weight, self._preparation)
-                if rows.is_counted:  # they have no order
-                    changes = {"groups": False, "random_state": request.seed}
-                    request = request_of(given | changes, defaults=type(self)()._given())
-                X, data = rows.table, rows.prepared().warned_of_time()
-            else:
-                data = saved.data()
-            with watch_for(request.settings, quiet=not self.verbose) as watch:
-                shown: list[Callback] = [*request.callbacks, watch] if self.verbose else [*request.callbacks]
-                fitted = pipeline.fit(replace(request, callbacks=shown), data, saved)
-            self._choice = fitted.choice
-            self._set_fitted(fitted.result, list(data.columns), X)
+        with Deadline(request.settings.time_limit):
+            kept = gathered(X, request.choices, request.seed, executor=self.executor)
+            rows = unpacked(kept, sample_weight, self._preparation)
+            if rows.is_counted:  # they have no order
+                design = replace(request.choices.design, groups=False)
+                request = self._request(asked, design=design, random_state=request.seed)
+            return self._search(request, rows.prepared().warned_of_time(), rows.table)
+
+    def _request(self, asked: dict[str, Any], **changes: Any) -> Request:
+        """Return what was asked for by the parameters, some of them changed, and by arguments of a fit."""
+        return request_of(self._given() | changes, type(self)()._given(), **asked)
+
+    def _search(self, request: Request, data: Prepared, X: Any, saved: Saved | None = None) -> Self:
+        """Search a checked table, or go on with a saved search of it; X is the table as it was given."""
+        with watch_for(request.settings, quiet=not self.verbose) as watch:
+            shown: list[Callback] = [*request.callbacks, watch] if self.verbose else [*request.callbacks]
+            fitted = pipeline.fit(replace(request, callbacks=shown), data, saved)
+        self._choice = fitted.choice
+        self._set_fitted(fitted.result, list(data.columns), X)
         return self
 
     @classmethod
@@ -195,7 +184,7 @@ class DrBO(FittedAttributes, BaseEstimator):
         path: str | Path, X: Any = None, *, max_evals: int | None = None, time_limit: float | None = None,
         score: Any = None, executor: Executor | None = None, callbacks: Iterable[Callback] = (),
     ) -> Self:  # fmt: skip
-        """Continue a search that was saved with ``checkpoint=path``.
+        """Continue a search that was saved with ``fit(X, checkpoint=path)``.
 
         On the same machine with the same versions, the result is bit-identical to that of an uninterrupted search.
 
@@ -207,15 +196,16 @@ class DrBO(FittedAttributes, BaseEstimator):
         time_limit : seconds in total, including those before the interruption.
         score : the score of the search, if it is not built in, as ``"module:Class"`` or as a class; drbo does not load
             code that only a file names.
-        executor, callbacks : as in the constructor; they are not saved.
+        executor, callbacks : as in the constructor and in :meth:`fit`; they are not saved.
 
         Examples
         --------
         >>> import numpy as np
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     model = DrBO(score="bge", max_evals=10, random_state=0, checkpoint=folder)
-        ...     spent = model.fit(np.random.default_rng(0).normal(size=(50, 5))).result_.n_evals
+        ...     model = DrBO(score="bge", max_evals=10, random_state=0)
+        ...     table = np.random.default_rng(0).normal(size=(50, 5))
+        ...     spent = model.fit(table, checkpoint=folder).result_.n_evals
         ...     DrBO.resume(folder, max_evals=5).result_.n_evals > spent
         True
         """
@@ -223,13 +213,14 @@ class DrBO(FittedAttributes, BaseEstimator):
         saved.check_versions(pipeline.versions())
         arguments = saved.arguments(max_evals, time_limit)
         arguments["score"] = score_of_file(arguments["score"], score, f"the saved search in {path}")
-        model = cls(**arguments, executor=executor, callbacks=callbacks, checkpoint=path)
+        model = cls(**arguments, executor=executor)
+        request = model._request({"start": saved.start, "checkpoint": path, "callbacks": callbacks})
         if X is not None:
-            rows = unpacked(gathered(X, model._given(), seed_of(model.random_state)), None, model._preparation)
+            rows = unpacked(gathered(X, request.choices, request.seed), None, model._preparation)
             saved.check_data(rows.prepared().table)
             X = rows.table
-        vars(model)["_saved"] = saved
-        return model.fit(X)
+        with Deadline(request.settings.time_limit, start=time.monotonic() - float(saved.about["seconds"])):
+            return model._search(request, saved.data(), X, saved)
 
     @classmethod
     def like(cls, result: Result, **changes: Any) -> Self:
@@ -278,7 +269,8 @@ class DrBO(FittedAttributes, BaseEstimator):
         """
         self._choices.refuse_imputed("a bootstrap")
         seed = self.result_.seed if hasattr(self, "result_") else 0
-        rows = unpacked(gathered(X, self._given(), seed, n), sample_weight, self._preparation)
+        kept = gathered(X, self._choices, seed, resamples=n, executor=self.executor)
+        rows = unpacked(kept, sample_weight, self._preparation)
         plan = Resampling(n, "counted" if rows.is_counted and kind == "bootstrap" else kind, block, clusters)
         plan.check(n_rows_of(rows.table))
         model = replace(self._fitted_model(), preparation=rows.preparation)
@@ -308,13 +300,17 @@ class DrBO(FittedAttributes, BaseEstimator):
         True
         """
         self._choices.refuse_imputed("a bootstrap")
-        X = all_rows(X, self._given())
+        X = all_rows(X, self._choices)
         Resampling(n).check(len(as_frame(X)))
         model = self._fitted_model()
         with Deadline(self._choices.seconds):
             return model.effects(X, source, target, n, progress)
 
-    def stability(self, X: Any, seeds: int = 10, *, sample_weight: npt.ArrayLike | None = None) -> Confidence:
+    def stability(
+        self,
+        X: Any, seeds: int = 10, *, sample_weight: npt.ArrayLike | None = None, start: npt.ArrayLike | None = None,
+        callbacks: Iterable[Callback] = (),
+    ) -> Confidence:  # fmt: skip
         """Fit copies of this model with other seeds, and return the frequency of each edge and path.
 
         An edge that depends on the seed is a result of the search or of nearly equal scores, not of the data. The model
@@ -325,7 +321,7 @@ class DrBO(FittedAttributes, BaseEstimator):
         ----------
         X : the (n, d) table that was fitted.
         seeds : number of seeds, including that of the fit; the others follow it.
-        sample_weight : as in :meth:`fit`.
+        sample_weight, start, callbacks : as in :meth:`fit`.
 
         Examples
         --------
@@ -340,11 +336,11 @@ class DrBO(FittedAttributes, BaseEstimator):
             raise SettingsError(f"seeds must be a whole number of at least 2, got {seeds!r}", hint="the default is 10")
         self._choices.refuse_imputed("stability over seeds")
         check_is_fitted(self)
-        X = gathered(X, self._given(), self.result_.seed)
+        X = gathered(X, self._choices, self.result_.seed, executor=self.executor)
 
         def fitted_with(seed: int) -> Result:
-            given = {**self._given(), "random_state": seed, "checkpoint": None}
-            return type(self)(**given).fit(X, sample_weight=sample_weight).result_
+            again = type(self)(**self._given() | {"random_state": seed})
+            return again.fit(X, sample_weight=sample_weight, start=start, callbacks=callbacks).result_
 
         with Deadline(self._choices.seconds):
             typical, found = over_seeds(self.result_, seeds, fitted_with)
@@ -362,7 +358,7 @@ class DrBO(FittedAttributes, BaseEstimator):
         >>> bool(np.isclose(model.score_on(table), model.result_.pruned_score))
         True
         """
-        model, X = self._fitted_model(), all_rows(X, self._given())
+        model, X = self._fitted_model(), all_rows(X, self._choices)
         validate_data(self, model.preparation.variables(X), reset=False, skip_check_array=True)  # names of columns
         return model.score_on(X, sample_weight)
 
@@ -383,5 +379,5 @@ class DrBO(FittedAttributes, BaseEstimator):
 
     @property
     def _preparation(self) -> Preparation:
-        given = self.missing, self.on_constant, self.on_collinear, self.groups, self._choices.counts_parts, self.types
-        return Preparation(*given, ExperimentColumn.of(self.experiment, self.control, self.targets))
+        choices = self._choices
+        return Preparation(choices.design, choices.policy, choices.counts_parts)

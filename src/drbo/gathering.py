@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 #: A fit of a table in memory takes about so many times the memory of its numbers.
 COPIES = 8
-#: Parameters of a fit that need all rows in memory.
-NEED_ROWS = ("groups", "experiment", "targets", "types")
 #: What helps where the time is over before a table is read to its end.
 MORE_TIME = "raise it, or run 'drbo moments' first, which continues where it stopped, and fit its file"
 
@@ -151,15 +149,17 @@ class Gathering:
         return kind.basis_functions(found.values) if "bases" in needs_of(kind) else None
 
 
-def gathered(X: Any, given: Mapping[str, Any], seed: int, resamples: int = 0) -> Any:
-    """Return what a fit with these parameters keeps of the rows of a path or a source; other tables as they are."""
+def gathered(X: Any, choices: Choices, seed: int, *, resamples: int = 0, executor: Executor | None = None) -> Any:
+    """Return what a fit with these choices keeps of the rows of a path or a source; other tables as they are."""
     X = Table.from_sums(X) if isinstance(X, Sums) else X
-    return X if (source := source_of(X)) is None else _gathering(given, seed, resamples)(source)
+    if (source := source_of(X)) is None:
+        return X
+    return replace(_gathering(choices), seed=seed, resamples=resamples, executor=executor)(source)
 
 
-def all_rows(X: Any, given: Mapping[str, Any]) -> Any:
+def all_rows(X: Any, choices: Choices) -> Any:
     """Return all rows of a path or a source, or refuse one with too many; anything else as it is."""
-    return X if (source := source_of(X)) is None else _gathering(given).all_rows(source)
+    return X if (source := source_of(X)) is None else _gathering(choices).all_rows(source)
 
 
 def source_of(X: Any) -> Source | None:
@@ -169,13 +169,13 @@ def source_of(X: Any) -> Source | None:
     return X if isinstance(X, Source) else None
 
 
-def _gathering(given: Mapping[str, Any], seed: int = 0, resamples: int = 0) -> Gathering:
-    """Return how rows are gathered for an estimator with these parameters."""
-    needs = [name for name in NEED_ROWS if given[name] is not None and given[name] is not False]
-    settings, _ = Choices.of(given).merged_settings()
+def _gathering(choices: Choices) -> Gathering:
+    """Return how rows are gathered for these choices."""
+    design, policy = choices.design, choices.policy
+    given = {name: getattr(design, name) for name in ("groups", "experiment", "weights")} | {"types": policy.types}
     return Gathering(
-        **{name: given[name] for name in ("score", "missing", "executor")}, seed=seed, resamples=resamples,
-        max_memory=settings.max_memory, needs_rows=needs,
+        score=choices.score, missing=policy.missing, max_memory=choices.merged_settings()[0].max_memory,
+        needs_rows=[name for name, value in given.items() if value is not None and value is not False],
     )  # fmt: skip
 
 
@@ -205,7 +205,7 @@ def unpacked(X: Any, weights: Any, preparation: Preparation) -> Given:
             "sample weights cannot be combined with rows that are counted while they are read",
             hint="omit the weights, or pass the table itself",
         )
-    return Given(X.table, X.counts, replace(preparation, groups=False), is_counted=True)
+    return Given(X.table, X.counts, preparation.of_independent_rows, is_counted=True)
 
 
 def spread_over(executor: Executor | None) -> Spread:

@@ -73,14 +73,14 @@ class Fitted:
 def fit(request: Request, data: Prepared, saved: Saved | None = None) -> Fitted:
     """Search a checked table, or completed copies of it."""
     with within(request.settings.max_memory):
-        if request.choices.missing == "impute" and data.table.incomplete:
+        if request.choices.policy.missing == "impute" and data.table.incomplete:
             return _fit_completed(request, data)
         return _fit_table(request, data, saved)
 
 
 def _fit_completed(request: Request, data: Prepared) -> Fitted:
     """Fit completed copies of a table; keep the most typical result, with the shares of all."""
-    m, results, choice = request.choices.imputations, list[Result](), None
+    m, results, choice = request.choices.policy.imputations, list[Result](), None
     for k, copy in enumerate(imputations(data.table, m, request.seed)):
         with Deadline(current().share(m - k)):
             fitted = _fit_table(request, replace(data, table=copy), None, choice)  # one score for all copies
@@ -175,7 +175,7 @@ def _inquiry(problem: Problem, outcome: Outcome) -> Inquiry:
         pruner=request.choices.pruner(type(problem.score)),
         rationed=request.choices.rationed(problem.settings),
         hidden=bool(request.choices.hidden),
-        independent=request.choices.groups is False,
+        independent=request.choices.design.groups is False,
         stop=Asked(request.callbacks, progress),
     )
 
@@ -224,7 +224,7 @@ def _result(problem: Problem, answer: Answer, rulings: Rulings, notes: tuple[str
         table=TableRecord(
             n_rows=table.n,
             n_effective=table.n_worth,
-            groups=request.choices.group_column,
+            groups=request.choices.design.group_column,
             n_groups=0 if table.groups is None else len(np.unique(table.groups)),
             sha256=digest,
             audit=rulings.records.get(RowAudit.name, NOT_AUDITED),

@@ -1,6 +1,6 @@
 """Turns the request of a fit into a search that is ready to run: score, knowledge, route and start."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,6 @@ from sklearn.utils import check_random_state
 from drbo.arrays import Bools
 from drbo.choices import Choices, ScoreChoice
 from drbo.constraints import Constraints
-from drbo.data.checks.experiments import plain_targets
 from drbo.data.checks.prepare import Prepared
 from drbo.data.statistics.canonical import Canonical, checked_matrix
 from drbo.data.statistics.table import Table
@@ -23,12 +22,12 @@ from drbo.graph.dag import check_dag
 from drbo.knowledge import Knowledge
 from drbo.machine.torch_device import check_device, chosen_device
 from drbo.scores.base import Score
-from drbo.scores.named import score_label
 from drbo.scores.registry import build_score, score_class
 from drbo.search.bayes.first_design import repaired
 from drbo.search.bayes.forest import ForestScreen
 from drbo.search.bayes.relevance import RelevanceScreen
 from drbo.search.bayes.screen import screened
+from drbo.search.checkpoint.parameters import plain_parameters
 from drbo.search.checkpoint.saver import Course, Saved
 from drbo.search.exact.proof import check_size
 from drbo.search.outcome import Callback
@@ -52,6 +51,7 @@ class Request:
     executor: Executor | None = None
     callbacks: Sequence[Callback] = ()
     start: npt.ArrayLike | None = None  # (d, d) over all columns that were given
+    folder: Path | None = None  # where the search is saved
     call: str = ""  # the line that repeats it
     parameters: dict[str, Any]  # of the estimator, as JSON knows them, where the search is saved
     notes: tuple[str, ...] = ()  # what there is to say about the parameters
@@ -60,27 +60,34 @@ class Request:
     def knowledge(self) -> Knowledge:
         return self.choices.knowledge or Knowledge()
 
-    @property
-    def folder(self) -> Path | None:
-        """Where the search is saved."""
-        return None if self.choices.checkpoint is None else Path(self.choices.checkpoint)
 
-
-def request_of(given: Mapping[str, Any], defaults: Mapping[str, Any]) -> Request:
+def request_of(
+    given: Mapping[str, Any],
+    defaults: Mapping[str, Any],
+    *,
+    start: npt.ArrayLike | None = None,
+    checkpoint: str | Path | None = None,
+    callbacks: Iterable[Callback] = (),
+) -> Request:
     """Return what was asked for by the parameters of an estimator, checked as far as that needs no data."""
     choices, seed = Choices.of(given), seed_of(given["random_state"])
     settings, clashes = choices.merged_settings()
     choices.check()
+    if choices.policy.missing == "impute" and checkpoint is not None:
+        raise SettingsError(
+            "checkpoint saves a single search, but missing='impute' runs several", hint="omit checkpoint"
+        )
     return Request(
         choices=choices,
         settings=settings,
         seed=seed,
         device=check_device(given["device"]),
         executor=given["executor"],
-        callbacks=tuple(given["callbacks"]),
-        start=given["start"],
-        call=call_of(given, defaults, seed),
-        parameters={} if given["checkpoint"] is None else plain_parameters(given),
+        callbacks=tuple(callbacks),
+        start=start,
+        folder=None if checkpoint is None else Path(checkpoint),
+        call=call_of(given, defaults, seed, started=start is not None),
+        parameters={} if checkpoint is None else plain_parameters(given, start),
         notes=tuple(clashes),
     )
 
@@ -199,36 +206,15 @@ def seed_of(random_state: Any) -> int:
         ) from error
 
 
-def plain_parameters(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters of the estimator as JSON knows them, for a search that is resumed."""
-    names = ("preset", "prune", "device", "on_constant", "on_collinear", "missing")
-    options = {name: np.asarray(value).tolist() for name, value in (given["score_options"] or {}).items()}
-    groups = given["groups"]
-    if groups is not None and groups is not False:
-        groups = [groups] if isinstance(groups, str) else np.unique(np.asarray(groups), return_inverse=True)[1].tolist()
-    return {
-        **{name: given[name] for name in names},
-        **{name: given[name] for name in ("experiment", "control")},
-        "targets": plain_targets(given["targets"]),
-        "groups": [] if groups is False else groups,  # a name, or the number of the group of each row
-        "hidden": int(bool(given["hidden"])),
-        "score": score_label(given["score"]),
-        "score_options": options or None,
-        "knowledge": (given["knowledge"] or Knowledge()).to_mapping(),
-        "start": None if given["start"] is None else np.argwhere(np.asarray(given["start"])).tolist(),
-    }
-
-
-def call_of(given: Mapping[str, Any], defaults: Mapping[str, Any], seed: int) -> str:
+def call_of(given: Mapping[str, Any], defaults: Mapping[str, Any], seed: int, *, started: bool = False) -> str:
     """Return the line of Python that repeats a fit; what only watches or speeds it up is left out."""
     words = []
     for name, value in (dict(given) | {"random_state": seed}).items():
-        if name in ("callbacks", "executor", "device", "checkpoint") or value is defaults[name]:
+        if name in ("executor", "device") or value is defaults[name]:
             continue
         if name != "random_state" and isinstance(value, (str, int, float)) and value == defaults[name]:
             continue
         shown = value.changes() if isinstance(value, Settings) else repr(value)
-        shown = name if name in ("start", "groups") and np.ndim(value) else shown  # an array: the reader knows which
         shown = getattr(value, "__name__", shown) if name == "score" else shown  # a function or a class
         words.append(f"{name}={shown}")
-    return f"DrBO({', '.join(words)}).fit(table)"
+    return f"DrBO({', '.join(words)}).fit(table{', start=start' * started})"

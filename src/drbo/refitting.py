@@ -21,6 +21,7 @@ from drbo.data.reading.frames import as_frame
 from drbo.data.statistics.canonical import Canonical
 from drbo.data.statistics.table import Table
 from drbo.deadline import Deadline, Stop, current
+from drbo.design import DataPolicy, Design
 from drbo.errors import DataError, SettingsError
 from drbo.problem import where
 from drbo.result.effects import Effects, resampled_effects
@@ -95,8 +96,7 @@ class FittedModel:
     def score_on(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> float:
         """Return the score of the graph on another table."""
         frame = as_frame(X)
-        named = isinstance(self.preparation.groups, str) or self.preparation.experiments is not None
-        if not named:  # otherwise the columns were found by name
+        if not self.preparation.design.labels:  # otherwise the columns were found by name
             frame = frame.set_axis(self.columns, axis=1)
         table = self.preparation.again(frame, self.result.names, sample_weight)
         job = Canonical(table, self.columns, self.result.seed, movable=True)
@@ -199,18 +199,14 @@ def parameters_like(result: Result, changes: Mapping[str, Any]) -> dict[str, Any
         "prune": result.pruner,
         "knowledge": result.knowledge,
         "random_state": result.seed,
-        **_experiments_of(result),
-        "groups": result.table.groups or (None if result.table.audit.is_serial else False),
-        "on_constant": "drop",
-        "on_collinear": "keep",
+        "design": _design_of(result),
+        "policy": DataPolicy(on_constant="drop", on_collinear="keep"),
         "hidden": result.hidden is not None,
     }
     return given | dict(changes)
 
 
-def _experiments_of(result: Result) -> dict[str, Any]:
-    """Return the parameters that say which experiments a result was learned from."""
-    if (found := result.claims.experiments) is None:
-        return {}
-    asked = found.asked
-    return {"experiment": asked.column, "control": asked.control, "targets": asked.targets}
+def _design_of(result: Result) -> Design:
+    """Return how the rows came about that a result was learned from."""
+    design = Design() if (found := result.claims.experiments) is None else found.design
+    return replace(design, groups=result.table.groups or (None if result.table.audit.is_serial else False))

@@ -1,6 +1,6 @@
 """Describes a table and names all of its problems before a fit; ``drbo check`` prints it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -9,10 +9,8 @@ from drbo.choices import Choices
 from drbo.claims.experiments import Described, describe
 from drbo.data.checks.advice import Look, look_at
 from drbo.data.checks.audit import audit, audit_arrows
-from drbo.data.checks.check import OnCollinear, OnConstant
-from drbo.data.checks.experiments import ExperimentColumn
 from drbo.data.checks.facts import Finding
-from drbo.data.checks.missing import Policy, table_policy
+from drbo.data.checks.missing import table_policy
 from drbo.data.checks.prepare import Preparation
 from drbo.data.checks.roots import likely_roots
 from drbo.data.checks.types import typed
@@ -20,6 +18,7 @@ from drbo.data.files.plain_text import plain, table
 from drbo.data.reading.frames import as_frame
 from drbo.data.statistics.table import Table
 from drbo.deadline import Deadline, OutOfTimeError
+from drbo.design import DataPolicy, Design
 from drbo.gathering import Gathering, source_of
 from drbo.graph.dag import dag_to_cpdag
 from drbo.scores.registry import build_score
@@ -114,25 +113,14 @@ class TableCheck:
         return [*lines, "", f"{words.auto} chooses {self.score}:", *why]
 
 
-def check(
-    X: Any,
-    *,
-    missing: Policy = "error",
-    on_constant: OnConstant = "error",
-    on_collinear: OnCollinear = "error",
-    groups: Any = None,
-    types: Mapping[str, str] | None = None,
-    experiment: str | None = None,
-    control: str = "observational",
-    targets: Any = None,
-) -> TableCheck:
+def check(X: Any, design: Design | None = None, policy: DataPolicy | None = None) -> TableCheck:
     """Describe a table, name all of its problems, and say what a fit would make of it.
 
     Parameters
     ----------
     X : a data frame, an array, the path of a file or of a folder, or a :class:`~drbo.data.reading.source.Source`. Of
         one that a fit reads piece by piece, a random sample of the rows is checked.
-    missing, on_constant, on_collinear, groups, types, experiment, control, targets : as in :class:`drbo.DrBO`.
+    design, policy : as in :class:`drbo.DrBO`.
 
     Examples
     --------
@@ -145,27 +133,26 @@ def check(
     """
     source = source_of(X)
     frame, n_rows = (as_frame(X), None) if source is None else Gathering().sample(source)
-    frame = typed(frame, types)
-    look = look_for_fit(frame, [groups, experiment], missing, on_constant, on_collinear)
+    choices = Choices.of({**vars(Choices()), "design": design, "policy": policy})
+    frame = typed(frame, choices.policy.types)
+    look = look_for_fit(frame, choices.design, choices.policy)
     n_rows = len(frame) if n_rows is None else n_rows
     found = TableCheck(n_rows=n_rows, n_columns=frame.shape[1], n_checked=len(frame), look=look)
     if not found.is_usable:
         return found
-    column = ExperimentColumn.of(experiment, control, targets)
-    parts = Choices(score="auto").counts_parts
-    data = Preparation(missing, on_constant, on_collinear, groups, parts, None, column).prepare(frame)
+    given = Preparation(choices.design, replace(choices.policy, types=None), choices.counts_parts)
+    data = given.prepare(frame)
     found = replace(found, notes=data.notes, roots=tuple(likely_roots(data.table.names)))
-    return _examined(found, data.table, is_em=missing == "em", independent=groups is False)
-
-
-def look_for_fit(
-    frame: "pd.DataFrame", no_variables: Sequence[Any], missing: str, on_constant: str, on_collinear: str
-) -> Look:
-    """Look at the variables of a table as a fit would."""
-    others = [name for name in no_variables if isinstance(name, str) and name in frame]
-    return look_at(
-        frame.drop(columns=others), missing=table_policy(missing), on_constant=on_constant, on_collinear=on_collinear
+    return _examined(
+        found, data.table, is_em=choices.policy.missing == "em", independent=choices.design.groups is False
     )
+
+
+def look_for_fit(frame: "pd.DataFrame", design: Design, policy: DataPolicy) -> Look:
+    """Look at the variables of a table as a fit would."""
+    others = [name for name in design.labels if name in frame]
+    given = {"on_constant": policy.on_constant, "on_collinear": policy.on_collinear}
+    return look_at(frame.drop(columns=others), missing=table_policy(policy.missing), **given)
 
 
 def problem_lines(look: Look) -> list[str]:

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drbo import DrBO
+from drbo import Design, DrBO
 from drbo.claims.directions import edge_directions
 from drbo.claims.experiments import (
     Unfollowed,
@@ -113,7 +113,7 @@ def test_targets_are_found_with_their_margins():
     ]
     assert found.rows == (400, 150, 150)
     assert found.changed(("a", "b", "c")).tolist() == [[True, False, False], [False, False, True]]
-    assert (found.asked.column, found.asked.control, found.asked.targets) == ("run", "plain", {"loud": {"c": "soft"}})
+    assert repr(found.design) == "Design(experiment='run', control='plain', targets={'loud': {'c': 'soft'}})"
     pooled = replace(table, experiments=Experiments(np.repeat([0, 0, 1], [400, 150, 150]), ("plain", "loud"), known))
     less = ExperimentBIC(pooled, penalty="ebic")  # 'hot' as a part of the control
     parts = Families.from_dags(CHAIN[None])
@@ -182,7 +182,7 @@ def test_twin_sensors_have_no_supported_arrow():
     table = twins(seed=1)
     frame = pd.DataFrame(table.values, columns=list(table.names))
     frame["run"] = [table.experiments.labels[code] for code in table.experiments.codes]
-    result = DrBO(experiment="run", control="plain", random_state=0).fit(frame).result_
+    result = DrBO(design=Design(experiment="run", control="plain"), random_state=0).fit(frame).result_
     (one,) = result.directions
     assert one.direction == "assumed"
     assert "something else, such as a hidden cause, links them" in one.sentence

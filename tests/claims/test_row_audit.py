@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drbo import DrBO
+from drbo import Design, DrBO
 from drbo.claims.row_audit import SERIAL, RowAudit
 from drbo.data.checks.audit import audit
 
@@ -27,7 +27,7 @@ def test_rows_in_a_row_leave_every_arrow_assumed(rng):
 
 def test_the_audit_is_that_of_the_rows_as_they_were_given(rng):
     frame = _walks(rng)
-    model = DrBO(score="bic-nv", groups=False, random_state=0).fit(frame)
+    model = DrBO(score="bic-nv", design=Design(groups=False), random_state=0).fit(frame)
     found = model.result_.table.audit
     assert not found.is_serial
     assert [one.name for one in found.columns] == list(frame)

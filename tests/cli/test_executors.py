@@ -1,28 +1,30 @@
+import click
 import pytest
 
-from drbo.cli.executors import executor_for
+from drbo.cli.executors import executor_for, workers
 from drbo.errors import SettingsError, WorkerError
 from drbo.search.evaluation.workers import WorkerPool
 
 
 def test_none_by_default_and_a_pool_where_it_is_asked_for() -> None:
-    with executor_for(None, None) as executor:
+    with executor_for(None) as executor:
         assert executor is None
-    with executor_for(2, None) as executor:
+    with executor_for(2) as executor:
         assert isinstance(executor, WorkerPool)
         assert executor.submit(pow, 2, 3).result(60) == 8
 
 
 def test_an_error_closes_the_pool() -> None:
-    with pytest.raises(ZeroDivisionError), executor_for(1, None) as executor:
+    with pytest.raises(ZeroDivisionError), executor_for(1) as executor:
         raise ZeroDivisionError
     with pytest.raises(RuntimeError, match="closed"):
         executor.submit(pow, 2, 3)
 
 
-def test_one_of_the_two() -> None:
-    with pytest.raises(SettingsError, match="cannot be combined"), executor_for(1, "local"):
-        pass
+@pytest.mark.parametrize("word", ["0", "-1", "two", "", "1.5"])
+def test_neither_a_number_nor_an_address(word: str) -> None:
+    with pytest.raises(click.BadParameter, match="give a number of processes, host:port of a Dask scheduler, or local"):
+        workers(word)
 
 
 def test_dask_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,7 +32,7 @@ def test_dask_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> N
         raise ImportError(name)
 
     monkeypatch.setattr("drbo.cli.executors.import_module", missing)
-    with pytest.raises(SettingsError, match="not installed"), executor_for(None, "local"):
+    with pytest.raises(SettingsError, match="not installed"), executor_for("local"):
         pass
 
 
@@ -38,5 +40,5 @@ def test_a_scheduler_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> No
     pytest.importorskip("distributed")
     monkeypatch.setattr("drbo.cli.executors.DASK_SECONDS", 0.2)
     words = r"no Dask scheduler answers at 'tcp://127\.0\.0\.1:1'"
-    with pytest.raises(WorkerError, match=words), executor_for(None, "tcp://127.0.0.1:1"):
+    with pytest.raises(WorkerError, match=words), executor_for("tcp://127.0.0.1:1"):
         pass

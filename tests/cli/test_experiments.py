@@ -15,7 +15,7 @@ def table(folder):
 def test_fit_takes_the_column_of_experiments(run, table, tmp_path):
     known = tmp_path / "targets.csv"
     known.write_text("experiment,target,kind\nhot,a,hard\n")
-    found = run("fit", table, "--experiment", "run", "--targets", known, "--json")
+    found = run("fit", table, "--experiment", "run", "--set", f"targets={known}", "--json")
     assert found.exit_code == 0
     listed = json.loads(found.stdout)["targets"]
     assert {(one["experiment"], one["column"]) for one in listed} == TRUE
@@ -37,8 +37,8 @@ def test_check_describes_experiments(run, table):
         (["--experiment", "run", "--control", "plain"], "no row of column 'run' is the control 'plain'"),
         (["--experiment", "walk"], "there is no column 'walk' that names experiments"),
         (["--experiment", "a"], "column 'a' has 600 different values, but at most 200 experiments are possible"),
-        (["--experiment", "run", "--no-other-targets"], "--no-other-targets requires --targets"),
-        (["--drift"], "--drift requires --experiment"),
+        (["--experiment", "run", "--score-option", "others=none"], "--score-option others=none requires known targets"),
+        (["--score-option", "drift=true"], "has no option drift"),
     ],
 )
 def test_wrong_requests_are_refused_in_words(run, table, options, words):

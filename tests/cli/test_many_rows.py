@@ -32,10 +32,10 @@ def test_several_owners_share_moments(run: Run, chain: Path) -> None:
     for name, part in (("a", frame[:80]), ("b", frame[80:])):
         part.to_csv(f"{name}.csv", index=False)
         assert run("moments", f"{name}.csv", "-o", f"{name}.npz").exit_code == 0
-    both = run("fit", "a.npz", "b.npz", "--score", "bge", "--penalty", "1")
+    both = run("fit", "a.npz", "b.npz", "--score", "bge", "--score-option", "penalty=1")
     assert both.exit_code == 0, both.stderr
     assert "2 files: 200 rows, 4 columns, moments" in both.stderr
-    whole = run("fit", chain, "--score", "bge", "--penalty", "1", "-q")
+    whole = run("fit", chain, "--score", "bge", "--score-option", "penalty=1", "-q")
     one, other = ({frozenset(line.split()[:3]) for line in _edges(done) if " open" in line} for done in (both, whole))
     assert one == other
     assert len(one) == 2
@@ -51,7 +51,7 @@ def test_the_same_part_twice_is_refused(run: Run, chain: Path) -> None:
 
 @pytest.mark.usefixtures("_small_sample")
 def test_a_stream_is_fitted_and_saved_and_resumed(run: Run, chain: Path) -> None:
-    done = run("fit", chain, "--stream", "-o", "run")
+    done = run("fit", chain, "--read", "stream=true", "-o", "run")
     assert done.exit_code == 0, done.stderr
     assert "200 rows, 4 columns, read piece by piece; 60 of them, drawn at random, were kept" in done.stderr
     assert "4 variables, 200 rows, score bic-nv" in done.stdout
@@ -66,20 +66,20 @@ def test_a_table_beyond_the_memory_is_streamed(run: Run, chain: Path) -> None:
     assert "piece by piece" not in done.stderr
     wide = pd.concat([pd.read_csv(chain)] * 200)
     wide.to_csv("long.csv", index=False)
-    done = run("fit", "long.csv", "--set", "max_memory=0.01", "--independent-rows")
+    done = run("fit", "long.csv", "--set", "max_memory=0.01", "--groups", "none")
     assert done.exit_code == 0, done.stderr
     assert "read piece by piece: a fit in memory would take more than max_memory; 60 of them" in done.stderr
 
 
 @pytest.mark.parametrize("option", ["--weights", "--groups", "--types", "--experiment"])
 def test_options_that_need_rows_are_refused(run: Run, chain: Path, option: str) -> None:
-    done = run("fit", chain, "--stream", option, "sun=category" if option == "--types" else "sun")
+    done = run("fit", chain, "--read", "stream=true", option, "sun=category" if option == "--types" else "sun")
     assert done.exit_code == 2
     assert f"{option} needs all rows in memory" in done.stderr
 
 
 def test_a_decimal_comma_is_refused(run: Run, chain: Path) -> None:
-    done = run("fit", chain, "--stream", "--decimal", "comma")
+    done = run("fit", chain, "--read", "stream=true", "--read", "decimal=comma")
     assert done.exit_code == 2
     assert "must have numbers with a decimal point" in done.stderr
 
@@ -105,7 +105,7 @@ def test_categories_are_counted(run: Run, folder: Path) -> None:
     a, b = rng.integers(3, size=(2, 3_000))
     c = np.where(rng.random(3_000) < 0.8, (a + b) % 3, rng.integers(3, size=3_000))
     pd.DataFrame({"a": np.array(["x", "y", "z"])[a], "b": b, "c": c}).to_csv("table.csv", index=False)
-    done = run("fit", "table.csv", "--stream")
+    done = run("fit", "table.csv", "--read", "stream=true")
     assert done.exit_code == 0, done.stderr
     assert "3,000 rows, 3 columns, read piece by piece; 27 different rows were counted" in done.stderr
     assert "3 variables, 27 rows that count as 3000, score bdeu" in done.stdout
@@ -116,7 +116,7 @@ def test_categories_are_counted(run: Run, folder: Path) -> None:
 
 @pytest.mark.usefixtures("_small_sample")
 def test_a_stream_is_resampled_and_resumed(run: Run, chain: Path) -> None:
-    done = run("fit", chain, "--stream", "--bootstrap", "20", "-o", "run")
+    done = run("fit", chain, "--read", "stream=true", "--bootstrap", "20", "-o", "run")
     assert done.exit_code == 0, done.stderr
     assert "20 resamples" in done.stdout
     assert json.loads(Path("run/run.json").read_text())["resamples"] == 20
@@ -145,9 +145,9 @@ def test_owners_share_resamples(run: Run, chain: Path) -> None:
 
 @pytest.mark.usefixtures("_small_sample")
 def test_resamples_that_need_rows_are_refused(run: Run, chain: Path) -> None:
-    done = run("fit", chain, "--stream", "--bootstrap", "5", "--resampling", "block")
+    done = run("fit", chain, "--read", "stream=true", "--bootstrap", "block:5")
     assert done.exit_code == 2
-    assert "--resampling block needs all rows in memory" in done.stderr
+    assert "--bootstrap block:5 needs all rows in memory" in done.stderr
 
 
 @pytest.mark.usefixtures("_small_sample")
@@ -156,7 +156,7 @@ def test_incomplete_rows_are_resampled(run: Run, chain: Path) -> None:
     frame.loc[::7, "sun"] = np.nan
     frame.loc[::9, frame.columns[1]] = np.nan
     frame.to_csv("holes.csv", index=False)
-    done = run("fit", "holes.csv", "--stream", "--missing", "em", "--bootstrap", "6", "-o", "out")
+    done = run("fit", "holes.csv", "--read", "stream=true", "--missing", "em", "--bootstrap", "6", "-o", "out")
     assert done.exit_code == 0, done.stderr
     assert "6 resamples" in done.stdout
     assert run("resume", "out").exit_code == 0
@@ -165,7 +165,7 @@ def test_incomplete_rows_are_resampled(run: Run, chain: Path) -> None:
 def test_counted_rows_are_resampled(run: Run, folder: Path) -> None:
     a, b = np.random.default_rng(0).integers(2, size=(2, 900))
     pd.DataFrame({"a": a, "b": np.where(b, a, 1 - a), "c": a ^ (np.arange(900) % 7 == 0)}).to_csv("t.csv", index=False)
-    done = run("fit", "t.csv", "--stream", "--bootstrap", "10", "--score", "bdeu")
+    done = run("fit", "t.csv", "--read", "stream=true", "--bootstrap", "10", "--score", "bdeu")
     assert done.exit_code == 0, done.stderr
     assert "8 different rows were counted" in done.stderr
     assert "10 resamples" in done.stdout
@@ -196,7 +196,7 @@ def test_splines_are_fitted_from_two_passes(run: Run, folder: Path, monkeypatch:
     whole = run("fit", "bent.csv", "--score", "splines", "--json")
     monkeypatch.setattr(sums, "SAMPLE_CELLS", 1)
     monkeypatch.setattr(sums, "SAMPLE_ROWS", 1_000)
-    command = ("fit", "bent.csv", "--stream", "--score", "splines", "--bootstrap", "3")
+    command = ("fit", "bent.csv", "--read", "stream=true", "--score", "splines", "--bootstrap", "3")
     done = run(*command, "-o", "out", "--json")
     assert done.exit_code == 0, done.stderr
     assert "3,000 rows, 3 columns, read piece by piece twice; 1,000 of them" in done.stderr
@@ -218,13 +218,15 @@ def test_numbers_and_categories_are_fitted_from_three_passes(
     frame = pd.DataFrame({"group": np.array(["u", "v", "w"])[group], "a": (group == 1) + noise[0], "only": "one"})
     frame["b"] = frame["a"] + noise[1]
     frame.to_csv("t.csv", index=False)
-    whole = run("fit", "t.csv", "--on-constant", "drop", "--json")
+    whole = run("fit", "t.csv", "--set", "on_constant=drop", "--json")
     monkeypatch.setattr(sums, "SAMPLE_CELLS", 1)
     monkeypatch.setattr(sums, "SAMPLE_ROWS", 500)
-    refused = run("fit", "t.csv", "--stream")
+    refused = run("fit", "t.csv", "--read", "stream=true")
     assert refused.exit_code == 2
     assert "column 'only' is constant (every row contains one)" in refused.stderr
-    done = run("fit", "t.csv", "--stream", "--on-constant", "drop", "--bootstrap", "3", "-o", "out", "--json")
+    done = run(
+        "fit", "t.csv", "--read", "stream=true", "--set", "on_constant=drop", "--bootstrap", "3", "-o", "out", "--json"
+    )
     assert done.exit_code == 0, done.stderr
     assert "read piece by piece three times; 500 of them" in done.stderr
     found, same = json.loads(done.stdout), json.loads(whole.stdout)
@@ -233,14 +235,13 @@ def test_numbers_and_categories_are_fitted_from_three_passes(
     assert links[0] == links[1]
     assert "column 'group' is treated as categorical with 3 levels" in Path("out/result.json").read_text()
     assert json.loads(run("resume", "out", "--json").stdout)["score"] == found["score"]
-    assert (
-        "but bic-nv requires numbers" in run("fit", "t.csv", "--stream", "--drop", "only", "--score", "bic-nv").stderr
-    )
-    assert "mixed-cg' needs the rows" in run("fit", "t.csv", "--stream", "--drop", "only", "--score", "mixed-cg").stderr
+    stream = ("fit", "t.csv", "--read", "stream=true", "--drop", "only", "--score")
+    assert "but bic-nv requires numbers" in run(*stream, "bic-nv").stderr
+    assert "mixed-cg' needs the rows" in run(*stream, "mixed-cg").stderr
     frame.loc[3, "b"] = np.nan
     frame.drop(columns="only").to_csv("t.csv", index=False)
-    assert "requires numeric columns" in run("fit", "t.csv", "--stream", "--missing", "em").stderr
-    assert run("fit", "t.csv", "--stream", "--missing", "drop").exit_code == 0
+    assert "requires numeric columns" in run("fit", "t.csv", "--read", "stream=true", "--missing", "em").stderr
+    assert run("fit", "t.csv", "--read", "stream=true", "--missing", "drop").exit_code == 0
 
 
 def test_an_error_of_a_worker_names_file_and_block(run: Run, chain: Path) -> None:

@@ -21,11 +21,11 @@ def test_an_error_about_a_hostile_name_stays_on_its_line(text: str, capsys: pyte
     [
         (
             'on_collinear="drop", or keep it with on_collinear="keep"',
-            "--on-collinear drop, or keep it with --on-collinear keep",
+            "--set on_collinear=drop, or keep it with --set on_collinear=keep",
         ),
         ("use score='auto', or encode it", "use --score auto, or encode it"),
-        ("use device='auto' or 'cpu'", "use --device auto or cpu"),
-        ("or read the file with header=False", "or read the file with --no-header"),
+        ("use device='auto' or 'cpu'", "use --set device=auto"),
+        ("or read the file with header=False", "or read the file with --read header=false"),
         ("pandas.read_csv(path, sep=';', decimal=',')", "pandas.read_csv(path, sep=';', decimal=',')"),
     ],
 )

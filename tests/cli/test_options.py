@@ -9,9 +9,7 @@ import click
 import pytest
 from click.testing import Result
 
-from drbo.cli.options import duration, parse_settings, penalty
-from drbo.errors import SettingsError
-from drbo.settings import Settings
+from drbo.cli.options import duration
 
 Run = Callable[..., Result]
 
@@ -34,8 +32,8 @@ def test_a_packed_bomb_is_refused_and_a_person_may_raise_the_limit(run: Run) -> 
     refused = run("check", "bomb.csv.gz")
     assert refused.exit_code == 2
     assert "over 100 times its size" in refused.stderr
-    assert "--max-input SIZE" in refused.stderr
-    small = run("check", "bomb.csv.gz", "--max-input", "50MB")
+    assert "--read max_input=SIZE" in refused.stderr
+    small = run("check", "bomb.csv.gz", "--read", "max_input=50MB")
     assert "needs more than 50000000 bytes" in small.stderr
 
 
@@ -61,9 +59,9 @@ def test_no_code_is_loaded_because_a_config_names_it(run: Run, chain: Path, fast
     assert Path("sprung").exists()
 
 
-@pytest.mark.parametrize("line", ['dask = "tcp://evil:1"', "force = true", 'max-input = "9TB"', 'config = "d.toml"'])
+@pytest.mark.parametrize("line", ['workers = "tcp://evil:1"', "force = true", 'config = "d.toml"', 'max_input = "9TB"'])
 def test_what_only_a_person_may_ask_for(run: Run, chain: Path, line: str) -> None:
-    Path("c.toml").write_text(f"[fit]\n{line}\n")
+    Path("c.toml").write_text(f"[{'read' if 'max_input' in line else 'fit'}]\n{line}\n")
     done = run("fit", chain, "--config", "c.toml")
     assert done.exit_code == 2
     assert f"'{line.partition(' ')[0]}' is allowed only on the command line" in done.stderr
@@ -80,16 +78,19 @@ def test_what_only_a_person_may_ask_for(run: Run, chain: Path, line: str) -> Non
         ("time-limit = 2024-01-01", "'time-limit' must be a string or a number, got 2024-01-01"),
         ("time-limit = 07:32:00", "'time-limit' must be a string or a number, got 07:32:00"),
         ("time-limit = inf", "a time must look like 60s, 5m or 1h, got 'inf'"),
-        ("penalty = 1979-05-27T07:32:00Z", "'penalty' must be a string or a number"),
-        ("penalty = nan", "penalty must be a number >= 0 or 'ebic', got nan"),
+        ("[score_options]\npenalty = 1979-05-27T07:32:00Z", "penalty must be a number >= 0 or 'ebic'"),
+        ("[score_options]\npenalty = nan", "penalty must be a number >= 0 or 'ebic', got nan"),
         ("require = [1979-05-27]", "'require' must be a string or a number"),
-        ("exact = 1", "'exact' must be true or false, got 1"),
+        ("hidden = 1", "'hidden' must be true or false, got 1"),
+        ('prune = "none"', "write it below [settings]"),
+        ("[read]\nheader = 3", "--read header must be true or false, got '3'"),
+        ("[reading]\nheader = 3", "the allowed tables are fit, knowledge, settings, read, score_options"),
         ('quiet = "yes"', "'quiet' must be true or false, got 'yes'"),
         ("score = 5", "got '5'"),
         ("data = 1979-05-27", "'data' must be a string or a number"),
         ('output = "a\\u0000b"', "'output' must not contain a null character"),
         ("max-evals = 1.5", "'1.5' is not a valid integer"),
-        ("workers = 0", "0 is not in the range"),
+        ("workers = 0", "give a number of processes"),
         ("[settings]\ndropout = nan", "dropout must be a finite number in [0, 1), got nan"),
         ("[settings]\ntime_limit = inf", "time_limit must be"),
         ("[settings]\nmax_evals = 1e400", "max_evals must be a whole number"),
@@ -108,7 +109,9 @@ def test_values_of_a_config_are_refused_in_words(run: Run, chain: Path, line: st
 def test_numbers_of_a_config_are_read_as_words_of_the_command_line(
     run: Run, chain: Path, fast: tuple[str, ...]
 ) -> None:
-    Path("c.toml").write_text('[fit]\ntime-limit = 300\npenalty = 2\nseed = 3\nrequire = "rain->wet"\n')
+    Path("c.toml").write_text(
+        '[fit]\ntime-limit = 300\nseed = 3\nrequire = "rain->wet"\n[score_options]\npenalty = 2\n'
+    )
     done = run("fit", chain, "--config", "c.toml", "--json", *fast)
     assert done.exit_code == 0, done.stderr
     found = json.loads(done.stdout)
@@ -116,51 +119,9 @@ def test_numbers_of_a_config_are_read_as_words_of_the_command_line(
     assert found["score_options"]["penalty"] == 2
 
 
-def test_what_is_no_penalty() -> None:
-    assert penalty("0.5") == 0.5
-    with pytest.raises(click.BadParameter, match="a number >= 0 or ebic, got 'much'"):
-        penalty("much")
-
-
-def test_settings_become_what_their_knob_asks_for() -> None:
-    words = ["max-evals=7", "dropout = 0.25", "space=low-rank", "region_restart=No", "patience=none", "target_score=-3"]
-    changes = parse_settings(words)
-    assert changes == {
-        "max_evals": 7,
-        "dropout": 0.25,
-        "space": "low-rank",
-        "region_restart": False,
-        "patience": None,
-        "target_score": -3.0,
-    }
-    assert Settings().with_(**changes).max_evals == 7
-
-
-@pytest.mark.parametrize(
-    ("words", "message", "hint"),
-    [
-        (["dropuot=0.3"], "unknown setting 'dropuot'", "did you mean dropout"),
-        (["zzz=1"], "unknown setting 'zzz'", "batch_size, n_candidates"),
-        (["dropout"], "--set must have the form name=value, got 'dropout'", "dropout=0.3"),
-        (["rank=1", "rank=2"], "'rank' is given twice", "remove one"),
-    ],
-)
-def test_settings_that_cannot_be_read(words: list[str], message: str, hint: str) -> None:
-    with pytest.raises(SettingsError) as caught:
-        parse_settings(words)
-    assert message in caught.value.message
-    assert hint in (caught.value.hint or "")
-
-
-@pytest.mark.parametrize("word", ["rank=two", "rank=2.5", "dropout=high", "recombine=maybe", "space=flat", "dropout="])
-def test_settings_that_do_not_fit_are_refused_by_name(word: str) -> None:
-    with pytest.raises(SettingsError, match=word.partition("=")[0]):
-        Settings().with_(**parse_settings([word]))
-
-
 def test_the_hint_about_a_file_without_names_works(run: Run) -> None:
     Path("table.csv").write_text("1,2\n3,4\n5,7\n8,1\n")
     refused = run("check", "table.csv")
     assert refused.exit_code == 2
-    assert "--no-header" in refused.stderr
-    assert run("check", "table.csv", "--no-header").exit_code == 0
+    assert "--read header=false" in refused.stderr
+    assert run("check", "table.csv", "--read", "header=false").exit_code == 0

@@ -39,7 +39,7 @@ def test_doubts_are_notes_and_the_fit_goes_on(run: Run, chain: Path) -> None:
     done = run("fit", "t.csv", "--max-evals", 5)
     assert done.exit_code == 0
     assert "note: column 'id' is an identifier" in done.stderr
-    assert "drbo fit t.csv --max-evals 5 --drop id --types arm=category" in done.stderr
+    assert "drbo fit t.csv --drop id --types arm=category --max-evals 5" in done.stderr
     assert "note: column 'id'" not in run("fit", "t.csv", "--max-evals", 5, "-q").stderr
 
 

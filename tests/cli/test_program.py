@@ -88,7 +88,7 @@ def test_misuse_is_an_error_and_a_hint(run: Run, words: tuple[str, ...], message
 def test_bad_data_exits_with_2() -> None:
     done = CliRunner().invoke(_program(DataError("column 'a' is odd", hint='use on_constant="drop"')), ["fail"])
     assert done.exit_code == 2
-    assert done.stderr == "error: column 'a' is odd\nhint: use --on-constant drop\n"
+    assert done.stderr == "error: column 'a' is odd\nhint: use --set on_constant=drop\n"
 
 
 def test_an_unexpected_error_is_one_line_without_a_traceback() -> None:
@@ -216,7 +216,7 @@ def test_names_of_files_that_are_no_utf8(chain: Path) -> None:
         *(f"lag {odd} -o {odd[:-4]}-lag.csv", f"init {odd[:-4]}.toml"),
     ]
     refused = [
-        *(f"init x.toml --data {odd}", f"fit {odd[:-5]}", f"fit {odd} --start {odd}"),
+        *(f"init x.toml --data {odd}", f"fit {odd[:-5]}", f"fit {odd} --set start={odd}"),
         *(f"fit {odd} --knowledge {odd}", f"fit {odd} --require {odd}"),
     ]
     codes, told = _many([*accepted, *refused])

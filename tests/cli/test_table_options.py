@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import click
 import numpy as np
 import pandas as pd
 import pytest
 from click.testing import Result
 
 from drbo.cli.table_options import size
+from drbo.errors import SettingsError
 
 Run = Callable[..., Result]
 
@@ -27,7 +27,18 @@ def test_what_was_assumed_is_one_line(run: Run, messy: Path) -> None:
     line = f"{messy}: read with utf-16 encoding; separator ';'; decimal comma in 'a, b', 'c'"
     assert done.stderr.splitlines() == [line]
     assert done.exit_code == 0
-    given = run("check", messy, "--drop", "w", "--decimal", "comma", "--encoding", "utf-16", "--separator", "semicolon")
+    given = run(
+        "check",
+        messy,
+        "--drop",
+        "w",
+        "--read",
+        "decimal=comma",
+        "--read",
+        "encoding=utf-16",
+        "--read",
+        "separator=semicolon",
+    )
     assert given.exit_code == 0
 
 
@@ -54,7 +65,7 @@ def test_a_configuration_may_give_lists_and_tables(run: Run, messy: Path) -> Non
 @pytest.mark.parametrize("separator", ["tab", "\\t", "\t"])
 def test_a_tab_can_be_named(run: Run, separator: str) -> None:
     Path("table.txt").write_text("a b\tc\n1\t2\n3\t4\n5\t1\n")
-    assert "  a b " in run("check", "table.txt", "--separator", separator).stdout
+    assert "  a b " in run("check", "table.txt", "--read", f"separator={separator}").stdout
 
 
 @pytest.mark.parametrize(
@@ -67,5 +78,5 @@ def test_sizes(word: str, found: int) -> None:
 
 @pytest.mark.parametrize("word", ["", "0", "-1GB", "4 XB", "lots", "inf", "nan", "9" * 400, "1e9"])
 def test_what_is_no_size(word: str) -> None:
-    with pytest.raises(click.BadParameter, match="500MB or 4GB"):
+    with pytest.raises(SettingsError, match="500MB or 4GB"):
         size(word)

@@ -70,7 +70,7 @@ def fit(name: str, folder: Path | None, **changes: Any) -> Any:
     options["settings"] = Settings.preset(options.get("preset", "default")).with_(**options["settings"] | changes)
     save_always()
     with workers_of(name) as executor:
-        return DrBO(random_state=1, checkpoint=folder, device="cpu", executor=executor, **options).fit(table()).result_
+        return DrBO(random_state=1, device="cpu", executor=executor, **options).fit(table(), checkpoint=folder).result_
 
 
 @contextlib.contextmanager
@@ -322,7 +322,7 @@ def overhead() -> list[dict[str, Any]]:
         for _ in range(2):  # the first time, the compiler works
             with tempfile.TemporaryDirectory() as place:
                 start = time.perf_counter()
-                DrBO(random_state=1, checkpoint=Path(place), **options).fit(x)
+                DrBO(random_state=1, **options).fit(x, checkpoint=Path(place))
                 seconds = time.perf_counter() - start
         words = ", ".join(f"{name} {value}" for name, value in options.items()) or "all defaults"
         row = {"search": f"{graph}, {n} rows, {words}", "seconds": round(seconds, 1), "saves": savers[-1].n_saves}
@@ -347,7 +347,7 @@ def dask(times: int, every: float = 15.0) -> dict[str, Any]:
     options: dict[str, Any] = {"score": "gp", "max_evals": 200, "random_state": 1}
     with tempfile.TemporaryDirectory() as place:
         start = time.monotonic()
-        found = DrBO(checkpoint=Path(place), **options).fit(x).result_
+        found = DrBO(**options).fit(x, checkpoint=Path(place)).result_
         alone, at_home = fingerprint(found) + state_digest(Path(place)), time.monotonic() - start
     killed, runs, same = 0, 0, 0
     cluster = distributed.LocalCluster(n_workers=4, threads_per_worker=1, dashboard_address=None, silence_logs=60)
@@ -356,7 +356,7 @@ def dask(times: int, every: float = 15.0) -> dict[str, Any]:
             with tempfile.TemporaryDirectory() as place:
                 stop = _killer(client, every)
                 executor = client.get_executor(pure=False)
-                found = DrBO(executor=executor, checkpoint=Path(place), **options).fit(x).result_
+                found = DrBO(executor=executor, **options).fit(x, checkpoint=Path(place)).result_
                 together = fingerprint(found) + state_digest(Path(place))
             killed, runs, same = killed + stop(), runs + 1, same + (together == alone)
     note = f"4 workers, one killed every {every:g} s, in {runs} search(es) of {at_home:.0f} s at home"

@@ -168,9 +168,8 @@ def bases() -> dict[str, Saved]:
         with tempfile.TemporaryDirectory() as place:
             options = {"score": given["score"], "preset": given.get("preset", "default"), "settings": settings}
             folder = Path(place) / "run"
-            model = DrBO(**options, prune="none", random_state=1, device="cpu", checkpoint=folder)
-            model.callbacks = [lambda progress, rounds=rounds: next(rounds, "enough") or None]
-            model.fit(data)
+            model = DrBO(**options, prune="none", random_state=1, device="cpu")
+            model.fit(data, checkpoint=folder, callbacks=[lambda _, rounds=rounds: next(rounds, "enough") or None])
             found[name] = Saved.read(folder)
     return found
 

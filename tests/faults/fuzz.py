@@ -408,14 +408,15 @@ def _fields_mutant(state: bytes, rng: random.Random) -> bytes:
 def _request_seeds() -> list[bytes]:
     """Return what a search was asked for, as DrBO saves it before it starts."""
     from drbo import DrBO, Knowledge, Settings
-    from drbo.problem import plain_parameters
+    from drbo.search.checkpoint.parameters import plain_parameters
 
-    model = DrBO(score="bge", knowledge=Knowledge(roots=["a"]), start=np.triu(np.ones((3, 3)), 1))
+    model = DrBO(score="bge", knowledge=Knowledge(roots=["a"]))
     own = DrBO(score="os:system", preset="paper", score_options={"penalty": 2.0})
+    others = {"settings": Settings().to_dict(), "random_state": 0}
     abouts = [
         {"columns": ["a", "b", "c"], "notes": ["n"], "versions": {"numpy": "2"}, "seconds": 0.0, "n_evals": 0}
-        | {"parameters": plain_parameters(each.get_params()) | {"settings": Settings().to_dict(), "random_state": 0}}
-        for each in (model, own)
+        | {"parameters": plain_parameters(each.get_params(), start) | others}
+        for each, start in ((model, np.triu(np.ones((3, 3)), 1)), (own, None))
     ]
     return [json.dumps(about).encode() for about in abouts]
 

@@ -75,6 +75,7 @@ WIDE, LONG = "3,000 columns x 1,000 rows", "100 columns x 1,000,000 rows"
 SMALL, KERNELS = "30 columns x 500 rows", "8 columns x 3,000 rows"
 RESAMPLES = ("--bootstrap", "100000")
 ENDLESS = ("--set", "order_patience=100000")
+EXACT = ("--set", "exact=on")
 CASES = (
     Case("orders", WIDE, (), limit=30),
     Case("orders", "1,000 columns x 2,000 rows", (), limit=20),
@@ -85,15 +86,15 @@ CASES = (
     Case("orders, splines", "300 columns x 1,000 rows", ("--score", "splines"), limit=15),
     Case("bootstrap", SMALL, RESAMPLES, limit=10),
     Case("bootstrap, 2 workers", SMALL, (*RESAMPLES, "--workers", "2"), limit=15),
-    Case("seeds", SMALL, ("--seeds", "1000"), limit=10),
+    Case("seeds", SMALL, ("--set", "seeds=1000"), limit=10),
     Case("imputations", "30 columns x 500 rows, 5% missing", ("--missing", "impute"), limit=10),
-    Case("exact, by tables", "22 columns x 1,000 rows", ("--exact",), limit=10),
-    Case("exact, by evaluation", "18 columns x 1,000 rows", ("--exact", "--score", "splines"), limit=10),
-    Case("exact, by parent sets", "40 columns x 1,000 rows", ("--exact", "--set", "order_patience=1"), limit=15),
+    Case("exact, by tables", "22 columns x 1,000 rows", EXACT, limit=10),
+    Case("exact, by evaluation", "18 columns x 1,000 rows", (*EXACT, "--score", "splines"), limit=10),
+    Case("exact, by parent sets", "40 columns x 1,000 rows", (*EXACT, "--set", "order_patience=1"), limit=15),
     Case("gp", KERNELS, ("--score", "gp"), limit=20),
     Case("gp, paper", KERNELS, ("--score", "gp-nv"), limit=20),
     Case("surrogate", "100 columns x 1,000 rows", ("--set", "route=surrogate"), limit=15),
-    Case("paper", "100 columns x 1,000 rows", ("--preset", "paper"), limit=15),
+    Case("paper", "100 columns x 1,000 rows", ("--set", "preset=paper"), limit=15),
     Case("resume", "300 columns x 1,000 rows", (), limit=15, command="resume", first=(*ENDLESS, "--time-limit", "6")),
     Case("judge", "300 columns x 1,000 rows", (), limit=15, command="judge", first=("--time-limit", "10")),
     Case("check", LONG, (), command="check", suffix="parquet", most=60),
@@ -102,7 +103,7 @@ CASES = (
     Case("orders", WIDE, (), signal=signal.SIGINT, code=130),
     Case("bootstrap", SMALL, RESAMPLES, signal=signal.SIGTERM, code=130),
     Case("gp", KERNELS, ("--score", "gp"), signal=signal.SIGINT, code=130),
-    Case("exact, by tables", "22 columns x 1,000 rows", ("--exact",), signal=signal.SIGTERM, code=130),
+    Case("exact, by tables", "22 columns x 1,000 rows", EXACT, signal=signal.SIGTERM, code=130),
     Case("reading", LONG, (), signal=signal.SIGTERM, suffix="csv", code=130),
 )
 
@@ -203,10 +204,10 @@ class Trial:
     def warm_up(self) -> None:
         """Compile what the cases need."""
         small = str(self.table("8 columns x 200 rows", "npz"))
-        for words in ("--score bic-ev", "--score splines", "--score gp --max-evals 20", "--exact", "--score gp-nv",
-                      "--set route=surrogate", "--preset paper", "--bootstrap 2"):  # fmt: skip
+        for words in ("--score bic-ev", "--score splines", "--score gp --max-evals 20", "--set exact=on",
+                      "--score gp-nv", "--set route=surrogate", "--set preset=paper", "--bootstrap 2"):  # fmt: skip
             run(["fit", small, *words.split(), "--time-limit", "30"])
-        run(["fit", str(self.table("40 columns x 1,000 rows", "npz")), "--exact", "--time-limit", "30"])
+        run(["fit", str(self.table("40 columns x 1,000 rows", "npz")), "--set", "exact=on", "--time-limit", "30"])
 
     def outcome(self, case: Case) -> dict[str, Any]:
         """Return a row of the table of limits."""

@@ -53,6 +53,7 @@ def search(rng: np.random.Generator) -> str:
     """Run one search of a random shape; return what it was."""
     from drbo import DrBO, Result, Settings
     from drbo.data.files.simulate import simulate
+    from drbo.design import DataPolicy
     from drbo.errors import DrboError
     from drbo.search.evaluation.workers import WorkerPool
 
@@ -62,7 +63,9 @@ def search(rng: np.random.Generator) -> str:
     x = simulate(
         f"{d}ER{1 if d < 4 else 2}", model="logistic" if discrete else "linear", n=n, seed=int(rng.integers(1e9))
     ).X
-    options: dict[str, Any] = {"score": score, "random_state": int(rng.integers(1e9)), "on_constant": "drop"}
+    options: dict[str, Any] = {"score": score, "random_state": int(rng.integers(1e9))}
+    saved: dict[str, Path] = {}
+    options["policy"] = DataPolicy(on_constant="drop")
     if score in KERNELS or rng.random() < 0.5:
         options["max_evals"] = int(rng.integers(2, 20 if score in KERNELS else 120))
     else:
@@ -71,18 +74,18 @@ def search(rng: np.random.Generator) -> str:
     with tempfile.TemporaryDirectory() as folder:
         try:
             if rng.random() < 0.3:
-                options["checkpoint"] = Path(folder) / "run"
+                saved["checkpoint"] = Path(folder) / "run"
             if (chance := rng.random()) < 0.03:
                 with WorkerPool(1) as pool:
-                    model = DrBO(executor=pool, **options).fit(x)
+                    model = DrBO(executor=pool, **options).fit(x, **saved)
                     pool.submit(pow, 2, 3).result()
             elif chance < 0.2:
                 with ThreadPoolExecutor(2) as threads:
-                    model = DrBO(executor=threads, **options).fit(x)
+                    model = DrBO(executor=threads, **options).fit(x, **saved)
             else:
-                model = DrBO(**options).fit(x)
-            if "checkpoint" in options:
-                model = DrBO.resume(options["checkpoint"], max_evals=5)
+                model = DrBO(**options).fit(x, **saved)
+            if saved:
+                model = DrBO.resume(saved["checkpoint"], max_evals=5)
             if rng.random() < 0.1:
                 model.bootstrap(x, n=2)
             Result.load(model.result_.save(Path(folder) / "result")).summary()

@@ -135,7 +135,7 @@ def test_a_worker_that_is_killed_loses_nothing(client, with_two):
             thread.start()
             killed.wait(10)
 
-    model = DrBO(executor=client.get_executor(pure=False), callbacks=[start], **OPTIONS).fit(X)
+    model = DrBO(executor=client.get_executor(pure=False), **OPTIONS).fit(X, callbacks=[start])
     thread.join()
     assert _fingerprint(model) == with_two
 
@@ -196,7 +196,7 @@ def test_a_dead_scheduler_is_an_error_in_words_and_the_run_goes_on_later(schedul
         client.wait_for_workers(1, timeout=60)
         executor = client.get_executor(pure=False)
         with pytest.raises(WorkerError, match="no longer accepts work") as caught:
-            DrBO(executor=executor, callbacks=[kill], checkpoint=tmp_path / "run", **OPTIONS).fit(X)
+            DrBO(executor=executor, **OPTIONS).fit(X, callbacks=[kill], checkpoint=tmp_path / "run")
         assert "drbo resume" in caught.value.hint
     finally:
         client.close()
@@ -225,7 +225,7 @@ def test_the_command(client, alone, tmp_path):
 
 def test_the_command_starts_a_cluster_of_its_own(tmp_path):
     np.savez(tmp_path / "t.npz", X=X)
-    words = ["fit", str(tmp_path / "t.npz"), "--score", "bge", "--max-evals", "5", "--dask", "local"]
+    words = ["fit", str(tmp_path / "t.npz"), "--score", "bge", "--max-evals", "5", "--workers", "local"]
     done = subprocess.run([sys.executable, "-m", "drbo", *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "distributed" not in done.stderr

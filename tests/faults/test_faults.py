@@ -27,8 +27,9 @@ PLAIN = Settings().with_(parent_sets=False)
 
 
 def _fit(folder=None, **options):
-    usual = {"score": "bge", "max_evals": 14, "random_state": 1, "settings": PLAIN, "checkpoint": folder}
-    return DrBO(**usual | options).fit(NUMBERS)
+    watched = {"callbacks": options.pop("callbacks", ())}
+    usual = {"score": "bge", "max_evals": 14, "random_state": 1, "settings": PLAIN}
+    return DrBO(**usual | options).fit(NUMBERS, checkpoint=folder, **watched)
 
 
 @pytest.fixture(scope="module")

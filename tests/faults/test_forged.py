@@ -70,7 +70,7 @@ def test_the_watch_sees_code_that_runs():
 def _forge_version_1(folder: Path) -> None:
     """Forge a search as version 1 saved it: evaluate(propose()) becomes exec(the name of a column)."""
     columns = {CODE: np.arange(9.0) ** 2, f"{CODE} ": np.arange(9.0) % 4}
-    DrBO(score="bge", max_evals=8, random_state=0, checkpoint=folder, prune="none").fit(pd.DataFrame(columns))
+    DrBO(score="bge", max_evals=8, random_state=0, prune="none").fit(pd.DataFrame(columns), checkpoint=folder)
     content = json.loads((folder / "checkpoint.json").read_text())
     nodes = [
         {

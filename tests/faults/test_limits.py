@@ -78,7 +78,7 @@ ENDLESS = ("--set", "order_patience=100000")
 @pytest.mark.parametrize(
     "words",
     [ENDLESS, (*ENDLESS, "--score", "bic-ev"), ("--set", "route=surrogate", "--set", "patience=100000"),
-     ("--preset", "paper", "--max-evals", "10000000")],
+     ("--set", "preset=paper", "--max-evals", "10000000")],
 )  # fmt: skip
 def test_a_search_ends_at_its_limit_saved_and_reported(wide, tmp_path, words):
     result, told = _fit(wide, tmp_path, *words, "--time-limit", "0.1s")
@@ -101,19 +101,21 @@ def test_without_time_for_a_resample_the_graph_is_told(small, tmp_path):
 
 
 def test_seeds_and_imputations_share_the_limit(small, tmp_path):
-    result, _ = _fit(small, tmp_path / "seeds", *ENDLESS, "--seeds", "4", "--time-limit", "0.3")
+    result, _ = _fit(small, tmp_path / "seeds", *ENDLESS, "--set", "seeds=4", "--time-limit", "0.3")
     assert result.confidence.n + (result.confidence.asked - 4 if result.confidence.asked else 0) <= 4
     values = simulate("8ER2", n=100, seed=1).X
     values[::9, 0] = np.nan
     holes = write(values, tmp_path / "holes.npz")
     result, _ = _fit(
-        holes, tmp_path / "run", *ENDLESS, "--missing", "impute", "--imputations", "3", "--time-limit", "0.3"
+        holes, tmp_path / "run", *ENDLESS, "--missing", "impute", "--set", "imputations=3", "--time-limit", "0.3"
     )
     assert result.confidence.kind == "imputation"
 
 
 @pytest.mark.filterwarnings("default")  # the program shows them as lines
-@pytest.mark.parametrize("words", [("--exact", "--score", "splines"), ("--score", "gp"), ("--score", "gp-nv")])
+@pytest.mark.parametrize(
+    "words", [("--set", "exact=on", "--score", "splines"), ("--score", "gp"), ("--score", "gp-nv")]
+)
 def test_proofs_and_kernels_end_at_the_limit(tmp_path, words):
     path = write(simulate("20ER4", model="cos", n=300, seed=1).X, tmp_path / "table.npz")
     result, _ = _fit(path, tmp_path / "run", *words, "--time-limit", "0.5")

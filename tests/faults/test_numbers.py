@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drbo import DrBO
+from drbo import DataPolicy, DrBO
 from drbo.data.checks.check import check_table
 from drbo.errors import DrboError
 from drbo.scores.families import Families
@@ -160,7 +160,9 @@ def test_more_parent_states_than_an_integer_counts(name):
 @pytest.mark.parametrize("options", [{}, {"max_evals": 15}, {"score": "gp", "max_evals": 6}], ids=str)
 def test_a_whole_fit(what, options):
     try:
-        model = DrBO(random_state=0, on_collinear="keep", on_constant="drop", **options).fit(TABLES[what])
+        model = DrBO(random_state=0, policy=DataPolicy(on_collinear="keep", on_constant="drop"), **options).fit(
+            TABLES[what]
+        )
     except DrboError:
         return
     assert np.isfinite(model.score_)

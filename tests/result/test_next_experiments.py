@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drbo import DrBO, Knowledge, Result
+from drbo import Design, DrBO, Knowledge, Result
 from drbo.claims.record import Claims, ExperimentRecord, Target
 from drbo.errors import ResultError, SettingsError
 from drbo.result.next_experiments import unsettled_graph
@@ -150,7 +150,7 @@ def test_information_over_the_posterior_of_experiments(rng):
     x[:, 1] += x[:, 0]
     x[:, 2] += x[:, 1]
     table = pd.DataFrame(x, columns=list("abc")).assign(run=run)
-    result = DrBO(experiment="run", random_state=0).fit(table).result_
+    result = DrBO(design=Design(experiment="run"), random_state=0).fit(table).result_
     assert result.next_experiments(table).summary()
 
 

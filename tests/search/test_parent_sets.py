@@ -127,7 +127,7 @@ def test_a_search_with_parent_sets_resumes_to_the_same_end(tmp_path):
     for stop in (1, 2):
         rounds, folder = iter(range(100)), tmp_path / str(stop)
         halt = [lambda _, rounds=rounds, stop=stop: "halt" if next(rounds) >= stop else None]
-        DrBO(**options, checkpoint=folder, callbacks=halt).fit(values)
+        DrBO(**options).fit(values, checkpoint=folder, callbacks=halt)
         resumed = DrBO.resume(folder, values).result_
         assert resumed.score == whole.score
         assert np.array_equal(resumed.dag, whole.dag)

@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from drbo.arrays import Bools, Floats
 from drbo.claims.denial import ClaimRecord, Denial
-from drbo.data.checks.experiments import ExperimentColumn, KnownTarget, plain_known
+from drbo.data.checks.experiments import KnownTarget, plain_known
+from drbo.design import Design
 from drbo.errors import DataError, ResultError
 from drbo.graph.mag import Mag
 from drbo.independence.residuals import NoiseModel
@@ -204,10 +205,10 @@ class ExperimentRecord:
     misfits: tuple[Misfit, ...] = ()  # where mechanisms of the form that the score assumes do not fit
 
     @property
-    def asked(self) -> ExperimentColumn:
-        """What a fit has to be asked for to treat a table in the same way."""
+    def design(self) -> Design:
+        """How the rows came about, for another fit or table."""
         known = [KnownTarget(one.experiment, one.column, one.kind) for one in self.targets if one.kind != "found"]
-        return ExperimentColumn(self.column, self.labels[0], plain_known(known) or None)
+        return Design(experiment=self.column, control=self.labels[0], targets=plain_known(known) or None)
 
     def targets_of(self, experiment: str) -> list[Target]:
         """Return the targets of an experiment, the largest margin first."""

@@ -31,6 +31,7 @@ from drbo.cli.commands.report import report
 from drbo.cli.commands.resume import resume
 from drbo.cli.commands.score import score
 from drbo.cli.commands.simulate import simulate
+from drbo.cli.headings import moved_hint
 from drbo.cli.interrupts import INTERRUPTED, NO_RESULT
 from drbo.cli.messages import OutputError, ready_streams, say, say_error, say_warning
 from drbo.errors import DrboError, WriteError, write_hint
@@ -101,12 +102,14 @@ class Program(click.Group):
 
 
 def _usage_words(error: click.UsageError) -> str:
+    if isinstance(error, click.NoSuchOption) and moved_hint(error):
+        return f"no such option {error.option_name}"  # without others of a similar name
     words = " ".join(error.format_message().split()).rstrip(".")
     return words[:1].lower() + words[1:]
 
 
 def _usage_hint(error: click.UsageError) -> str:
-    return f"see '{error.ctx.command_path if error.ctx else 'drbo'} --help'"
+    return moved_hint(error) or f"see '{error.ctx.command_path if error.ctx else 'drbo'} --help'"
 
 
 @click.group(cls=Program, invoke_without_command=True, context_settings=CONTEXT)

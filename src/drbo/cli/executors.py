@@ -10,38 +10,46 @@ from typing import Any, TypeVar
 
 import click
 
-from drbo.cli.options import COUNT
 from drbo.deadline import current
 from drbo.errors import SettingsError, WorkerError
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 DASK_SECONDS = 15  # to reach a scheduler
+LOCAL = "local"  # a cluster that is started here
 
 
-def worker_options(command: F) -> F:
-    """Add --workers and --dask."""
-    command = click.option(
-        "--dask",
-        metavar="ADDRESS",
-        help="Compute expensive local scores, resamples and sums of long tables on a Dask cluster: host:port of its "
-        "scheduler, or 'local' to start one here.",
-    )(command)
+def workers(word: str) -> int | str:
+    """Return a number of processes, or the address of a Dask scheduler.
+
+    Examples
+    --------
+    >>> workers("4"), workers("host:8786")
+    (4, 'host:8786')
+    """
+    if word == LOCAL or ":" in word:
+        return word
+    if not word.isdecimal() or int(word) < 1:
+        raise click.BadParameter(f"give a number of processes, host:port of a Dask scheduler, or {LOCAL}; got {word!r}")
+    return int(word)
+
+
+def worker_option(command: F) -> F:
+    """Add --workers."""
     return click.option(
         "--workers",
-        type=COUNT,
-        metavar="N",
-        help="Number of worker processes for expensive local scores, for resamples, and to read tables piece by piece.",
+        type=workers,
+        metavar="N|ADDRESS",
+        help="Worker processes for expensive local scores, for resamples, and to read tables piece by piece; or a Dask "
+        f"cluster: host:port of its scheduler, or '{LOCAL}' to start one here.",
     )(command)
 
 
 @contextmanager
-def executor_for(workers: int | None, dask: str | None) -> Iterator[Executor | None]:
-    """Yield the executor that the options of :func:`worker_options` ask for; None: this process."""
-    if workers is not None and dask is not None:
-        raise SettingsError("--workers and --dask cannot be combined", hint="remove one of them")
-    if dask is not None:
-        with _client(dask) as client:
+def executor_for(workers: int | str | None) -> Iterator[Executor | None]:
+    """Yield the executor that :func:`worker_option` asks for; None: this process."""
+    if isinstance(workers, str):
+        with _client(workers) as client:
             yield client.get_executor(pure=False)
     elif workers is not None:
         from drbo.search.evaluation.workers import WorkerPool
@@ -61,11 +69,13 @@ def _client(address: str) -> Iterator[Any]:
     try:
         distributed: Any = import_module("distributed")
     except ImportError as error:
-        raise SettingsError("--dask needs Dask, which is not installed", hint="pip install 'drbo[dask]'") from error
+        raise SettingsError(
+            f"--workers {address} needs Dask, which is not installed", hint="pip install 'drbo[dask]'"
+        ) from error
     # What goes wrong is told once, by drbo: Dask's own log would tell it again for every worker.
     logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)
     place: dict[str, Any] = {"address": address}
-    if address == "local":
+    if address == LOCAL:
         place = {"n_workers": os.cpu_count(), "threads_per_worker": 1, "dashboard_address": None}
     _check_certificates(distributed, address)
     try:

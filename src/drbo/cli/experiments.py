@@ -1,11 +1,14 @@
 """Options about experiments."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from drbo.cli.options import FILE
+from drbo.cli.table_options import groups_of
+
+if TYPE_CHECKING:
+    from drbo import Design
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -20,23 +23,20 @@ def experiment_options(command: F) -> F:
             "--control", default="observational", show_default=True, metavar="LABEL",
             help="The label of the rows in which no experiment changed anything.",
         ),
-        click.option(
-            "--targets", type=FILE, metavar="FILE",
-            help="Known targets: a table with the columns experiment, target and, optionally, kind (soft or hard).",
-        ),
     )  # fmt: skip
     for option in reversed(options):
         command = option(command)
     return command
 
 
-def experiments_of(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the arguments of the estimator about experiments."""
-    if options["experiment"] is None and options["targets"] is None:
-        return {}
-    targets = None
-    if options["targets"] is not None:
-        from drbo import read_table
+def design_of(options: Mapping[str, Any], targets: str | None) -> "Design":
+    """Return how the rows came about by the options of a command; ``targets`` is a file."""
+    from drbo import Design, read_table
 
-        targets = read_table(options["targets"])
-    return {"experiment": options["experiment"], "control": options["control"], "targets": targets}
+    return Design(
+        experiment=options["experiment"],
+        control=options["control"],
+        targets=None if targets is None else read_table(targets),
+        groups=groups_of(options),
+        weights=options.get("weights"),
+    )

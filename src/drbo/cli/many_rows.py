@@ -1,14 +1,12 @@
 """Tables whose rows are not held in memory: streams of large files, and moments that others share."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import click
+from typing import TYPE_CHECKING, Any
 
 from drbo.cli.messages import say
-from drbo.cli.table_options import read_frame, read_options
+from drbo.cli.table_options import groups_of, is_streamed, read_frame, read_options
 from drbo.errors import SettingsError
 from drbo.progress import under_way
 
@@ -17,42 +15,19 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from drbo.cli.fit_request import Resamples
     from drbo.data.reading.source import Source
     from drbo.gathering import Gathered
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 #: Options of a fit that need rows.
-NEEDS_ROWS = ("weights", "clusters", "groups", "experiment", "targets", "types", "sheet")
-
-
-def rows_options(command: F) -> F:
-    """Add the options for many rows."""
-    command = click.option(
-        "--min-strength",
-        type=float,
-        metavar="S",
-        help="Leave out edges that explain less than this share of what the other causes leave unexplained.  "
-        "[default: 0.001 for linear scores with more than 100,000 rows]",
-    )(command)
-    return stream_option(command)
-
-
-def stream_option(command: F) -> F:
-    """Add --stream."""
-    return click.option(
-        "--stream",
-        is_flag=True,
-        help="Read the table piece by piece and keep only moments and a sample of its rows.  [default: if a fit in "
-        "memory would take more than max_memory]",
-    )(command)
+NEEDS_ROWS = ("weights", "groups", "experiment", "types")
 
 
 def rows_or_sample(path: Path, options: Mapping[str, Any]) -> tuple["pd.DataFrame", int]:
     """Return the rows of a table, or a random sample of one that a fit would read piece by piece; and their number."""
     from drbo.gathering import Gathering
 
-    how, source = Gathering(stream=options["stream"]), opened([path], options)
+    how, source = Gathering(stream=is_streamed(options)), opened([path], options)
     if not how.streams(source):
         frame = read_frame(path, options)
         return frame, len(frame)
@@ -69,23 +44,31 @@ def gathered(
     """
     from drbo.gathering import Gathering
 
+    wish: Resamples | None = options["bootstrap"]
     how = Gathering(
-        **{name: options[name] for name in ("score", "missing", "seed", "stream")}, resamples=options["bootstrap"] or 0,
-        max_memory=max_memory, executor=executor, needs_rows=[f"--{name}" for name in NEEDS_ROWS if options.get(name)],
+        **{name: options[name] for name in ("score", "missing", "seed")}, stream=is_streamed(options),
+        resamples=0 if wish is None else wish.n, max_memory=max_memory, executor=executor,
+        needs_rows=_need_rows(options),
     )  # fmt: skip
     source = opened(paths, options)
     if not how.streams(source):
         return None
-    if options["bootstrap"] is not None and options["resampling"] != "bootstrap":
+    if wish is not None and wish.kind != "bootstrap":
         raise SettingsError(
-            f"--resampling {options['resampling']} needs all rows in memory, but only sums over these rows are kept",
-            hint="use --resampling bootstrap",
+            f"--bootstrap {wish} needs all rows in memory, but only sums over these rows are kept",
+            hint=f"use --bootstrap {wish.n}",
         )
     found = how(source)
     if not quiet:
         why = ": a fit in memory would take more than max_memory"
-        say(_in_words(paths[0], found, why if math.isfinite(source.size()) and not options["stream"] else ""))
+        say(_in_words(paths[0], found, why if math.isfinite(source.size()) and not how.stream else ""))
     return found
+
+
+def _need_rows(options: Mapping[str, Any]) -> list[str]:
+    """Return the options that were given and need all rows in memory."""
+    given = [f"--{name}" for name in NEEDS_ROWS if options.get(name)]
+    return given if groups_of(options) is not False else [name for name in given if name != "--groups"]
 
 
 def _in_words(path: Path, found: "Gathered", why: str) -> str:
@@ -106,7 +89,7 @@ def opened(paths: Sequence[Path], options: Mapping[str, Any]) -> "Source":
     """Return the table of files, by names that are the same for all who read them."""
     from drbo.data.reading.read import open_source
 
-    is_far = options.get("dask") is not None
+    is_far = isinstance(options.get("workers"), str)
     return open_source(
         [path.absolute() if is_far and str(path) != "-" else path for path in paths], read_options(options)
     )

@@ -16,13 +16,14 @@ from drbo.errors import DrboError, write_hint
 LONGEST = 5_000  # characters of an error; those about large files can be long
 COLOURS = {"error": "red", "warning": "yellow", "hint": "cyan"}
 #: Hints speak of arguments of Python functions; on the command line the same things are options.
-_ARGUMENT = re.compile(r"""\b(on_constant|on_collinear|missing|score|device|prune)=(["']?)([\w.:-]+)\2""")
+_ARGUMENT = re.compile(r"""(?<!--set )\b(on_constant|on_collinear|missing|score|device|prune)=(["']?)([\w.:-]+)\2""")
+_FLAGS = ("missing", "score")  # the others are given by --set
 _LABEL = re.compile(r"\s*\S+(?: \S+)*\s{2,}")  # the words before the first gap
 _PHRASES = {
-    "separator=...": "--separator",
-    "header=False": "--no-header",
-    "max_input=...": "--max-input SIZE",
-    "device='auto' or 'cpu'": "--device auto or cpu",
+    "separator=...": "--read separator=CHAR",
+    "header=False": "--read header=false",
+    "max_input=...": "--read max_input=SIZE",
+    "device='auto' or 'cpu'": "--set device=auto",
 }
 
 
@@ -141,11 +142,13 @@ def as_options(hint: str) -> str:
     Examples
     --------
     >>> as_options('drop it with on_constant="drop"')
-    'drop it with --on-constant drop'
+    'drop it with --set on_constant=drop'
     """
     for phrase, option in _PHRASES.items():
         hint = hint.replace(phrase, option)
-    return _ARGUMENT.sub(lambda match: f"--{match[1].replace('_', '-')} {match[3]}", hint)
+    return _ARGUMENT.sub(
+        lambda match: f"--{match[1]} {match[3]}" if match[1] in _FLAGS else f"--set {match[1]}={match[3]}", hint
+    )
 
 
 def wants_colour() -> bool:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from drbo.cli.lists import as_list
+from drbo.cli.pairs import OTHERS, score_options_of
 from drbo.errors import SettingsError
-from drbo.settings import public_settings
 
 if TYPE_CHECKING:
     from drbo import Table
@@ -26,14 +26,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 #: A path, and a number of at least 1.
 FILE, COUNT = click.Path(path_type=Path), click.IntRange(min=1)
 #: Options that only a person may give: where code comes from, what is overwritten, and how much is read.
-NOT_IN_FILES = ("config", "dask", "force", "max_input")
+NOT_IN_FILES = ("config", "force")
 
 #: Options that a file may also give as a list, or as a table.
 LISTS = ("columns", "drop", "types")
 
+#: Tables of a file whose lines are values of an option, and all tables.
+PAIRS = {"settings": "changes", "read": "read", "score_options": "score_option"}
+TABLES = ("fit", "knowledge", *PAIRS)
+
 _DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([smh]?)")
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
-_TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
 def duration(word: str) -> float:
@@ -51,30 +54,14 @@ def duration(word: str) -> float:
     return seconds
 
 
-def penalty(word: str) -> float | str:
-    """Return a number or the word ebic; the range is checked by the score.
-
-    Examples
-    --------
-    >>> penalty("2"), penalty("ebic")
-    (2.0, 'ebic')
-    """
-    if word == "ebic":
-        return word
-    try:
-        return float(word)
-    except ValueError:
-        raise click.BadParameter(f"a penalty must be a number >= 0 or ebic, got {word!r}") from None
-
-
 def score_options(command: F) -> F:
     """Add the options that choose a score."""
     command = click.option(
-        "--penalty",
-        type=penalty,
-        metavar="X",
-        help="Multiplier of the BIC penalty (1: as in the paper), or ebic for fewer edges.  [default: 1 if every "
-        "edge is tested afterwards, else ebic]",
+        "--score-option",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="Option of the score, such as penalty=2 (multiplier of the BIC penalty), penalty=ebic (fewer edges), "
+        "min_strength=0.01, or, with experiments, others=none and drift=true; repeatable.",
     )(command)
     return click.option(
         "--score",
@@ -86,12 +73,11 @@ def score_options(command: F) -> F:
     )(command)
 
 
-def score_choice(table: "Table", name: str, penalty: float | str | None) -> "ScoreChoice":
+def score_choice(table: "Table", name: str, pairs: Iterable[str]) -> "ScoreChoice":
     """Return the score that a fit of this table would use, with its options and the reasons."""
     from drbo.choices import Choices
 
-    options = None if penalty is None else {"penalty": penalty}
-    return Choices(score=name, score_options=options).of_score(table)
+    return Choices(score=name, score_options=score_options_of(pairs) or None).of_score(table)
 
 
 def own_score(context: click.Context, _: click.Parameter, name: str | None) -> str | None:
@@ -137,13 +123,11 @@ def config_option(command: F) -> F:
 
 
 def config_values(command: click.Command, path: Path) -> dict[str, Any]:
-    """Return the parameters of a command from the tables [fit], [settings] and [knowledge] of a TOML file."""
+    """Return the parameters of a command from the tables of a TOML file."""
     content = read_config(path)
-    unknown = [name for name in content if name not in ("fit", "settings", "knowledge")]
+    unknown = [name for name in content if name not in TABLES]
     if unknown:
-        raise SettingsError(
-            f"{path}: unknown table [{unknown[0]}]", hint="the allowed tables are fit, settings and knowledge"
-        )
+        raise SettingsError(f"{path}: unknown table [{unknown[0]}]", hint=f"the allowed tables are {', '.join(TABLES)}")
     known: dict[str, click.Parameter] = {}
     for parameter in command.params:
         words = [parameter.name or "", *(word.lstrip("-") for word in (*parameter.opts, *parameter.secondary_opts))]
@@ -154,18 +138,26 @@ def config_values(command: click.Command, path: Path) -> dict[str, Any]:
         if word not in known:
             close = get_close_matches(word, known, n=1)
             hint = f"did you mean {close[0]}?" if close else "'drbo init' writes a file with all options"
+            hint = "write it below [settings]" if name in OTHERS else hint
             raise SettingsError(f"{path}: unknown option '{name}' in [fit]", hint=hint)
-        if known[word].name in NOT_IN_FILES:
-            raise SettingsError(
-                f"{path}: '{name}' is allowed only on the command line",
-                hint=f"remove it from the file, and add --{word} to the command",
-            )
+        if known[word].name in NOT_IN_FILES or (word == "workers" and not isinstance(value, int)):
+            raise _only_typed(path, name, f"--{word}")
         values[known[word].name or ""] = _config_value(known[word], value, f"{path}: '{name}'")
-    if content.get("settings"):
-        values["changes"] = [f"{name}={value}" for name, value in content["settings"].items()]
+    if "max_input" in content.get("read", {}):
+        raise _only_typed(path, "max_input", "--read max_input=SIZE")
+    for table, option in PAIRS.items():
+        if content.get(table):
+            values[option] = [f"{name}={value}" for name, value in content[table].items()]
     if content.get("knowledge"):
         values["knowledge_file"] = path
     return values
+
+
+def _only_typed(path: Path, name: str, option: str) -> SettingsError:
+    return SettingsError(
+        f"{path}: '{name}' is allowed only on the command line",
+        hint=f"remove it from the file, and add {option} to the command",
+    )
 
 
 def _config_value(parameter: click.Parameter, value: Any, where: str) -> Any:
@@ -220,42 +212,3 @@ def json_option(command: F) -> F:
 def quiet_option(command: F) -> F:
     """Add --quiet."""
     return click.option("-q", "--quiet", is_flag=True, help="Print no progress and no notes on stderr.")(command)
-
-
-def parse_settings(pairs: Iterable[str]) -> dict[str, Any]:
-    """Return settings from words such as ``dropout=0.3``, each read as the kind of number its setting asks for.
-
-    Examples
-    --------
-    >>> parse_settings(["dropout=0.3", "region_restart=false", "max_local=none"])
-    {'dropout': 0.3, 'region_restart': False, 'max_local': None}
-    """
-    knobs = public_settings()
-    found: dict[str, Any] = {}
-    for pair in pairs:
-        name, equals, word = (part.strip() for part in pair.partition("="))
-        name = name.replace("-", "_")
-        if not equals or not name:
-            raise SettingsError(
-                f"--set must have the form name=value, got {pair!r}", hint="for example --set dropout=0.3"
-            )
-        if name not in knobs:
-            close = get_close_matches(name, knobs, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"the settings are {', '.join(knobs)}"
-            raise SettingsError(f"unknown setting '{name}'", hint=hint)
-        if name in found:
-            raise SettingsError(f"setting '{name}' is given twice", hint="remove one of them")
-        found[name] = _value(word, knobs[name]["kind"], optional=knobs[name]["optional"])
-    return found
-
-
-def _value(word: str, kind: type, *, optional: bool) -> Any:
-    """Return the word as the kind of value asked for; what does not fit stays a word, and Settings refuses it."""
-    if optional and word.lower() == "none":
-        return None
-    if kind is bool:
-        return _TRUTH.get(word.lower(), word)
-    try:
-        return kind(word)  # int, float or str
-    except ValueError:
-        return word

@@ -75,9 +75,8 @@ class Plan:
         >>> Plan("drbo fit table.csv --bootstrap 100", "now", resamples=100).with_resamples(200).call
         'drbo fit table.csv --bootstrap 200'
         """
-        words = f"--bootstrap {n}"
-        call, found = re.subn(r"--bootstrap \d+", words, self.call)
-        return replace(self, call=call if found or not call else f"{call} {words}", resamples=n)
+        call, found = re.subn(r"(--bootstrap (?:'[^']*:|\S*:)?)\d+", rf"\g<1>{n}", self.call)
+        return replace(self, call=call if found or not call else f"{call} --bootstrap {n}", resamples=n)
 
     def resampling(self, folder: Path) -> dict[str, Any] | None:
         """Return the arguments of the bootstrap that the run was asked for, of the rows that the search used."""

@@ -1,7 +1,6 @@
 """Says everything that is wrong with a table at once, and ends with the command that solves it."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +11,7 @@ from drbo.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from drbo import DataPolicy, Design
     from drbo.data.checks.advice import Look
 
 
@@ -23,23 +23,23 @@ class TableProblemsError(DataError):
         self.lines = lines
 
 
-def doubts(frame: "pd.DataFrame", options: Mapping[str, Any]) -> None:
+def doubts(frame: "pd.DataFrame", design: "Design") -> None:
     """Say which columns can be used but hardly are meant to be, and the command that solves it."""
+    from drbo import DataPolicy
     from drbo.table_check import look_for_fit
 
-    found = look_for_fit(frame, [options["groups"], options["experiment"]], "impute", "drop", "keep")
+    found = look_for_fit(frame, design, DataPolicy(missing="impute", on_constant="drop", on_collinear="keep"))
     if found.problems and not found.blocking:
         for problem in found.problems:
             say(f"note: {problem.text}")
         say(f"If that is not what you want: {solving_line(found)}")
 
 
-def refused(error: DataError, frame: "pd.DataFrame", options: Mapping[str, Any]) -> DataError:
+def refused(error: DataError, frame: "pd.DataFrame", design: "Design", policy: "DataPolicy") -> DataError:
     """Return the refusal of a table with all problems; the error itself where the columns are not the reason."""
     from drbo.table_check import NOTHING_LEFT, look_for_fit, problem_lines
 
-    policies = [options[name] for name in ("missing", "on_constant", "on_collinear")]
-    found = look_for_fit(frame, [options["groups"], options["experiment"]], *policies)
+    found = look_for_fit(frame, design, policy)
     if not found.blocking:
         return error
     way = [f"  {solving_line(found)}"] if found.usable else [NOTHING_LEFT]

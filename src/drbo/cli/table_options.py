@@ -9,6 +9,7 @@ import click
 
 from drbo.cli.lists import listed, parsed_types
 from drbo.cli.messages import say
+from drbo.cli.pairs import POLICIES, TARGETS, parse_settings, split_pairs, truth
 from drbo.errors import SettingsError
 from drbo.progress import under_way
 
@@ -17,11 +18,16 @@ if TYPE_CHECKING:
 
     from drbo import Table
     from drbo.data.reading.source import ReadOptions
+    from drbo.design import DataPolicy
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: Options that name a column which is not a variable.
-NOT_VARIABLES = ("groups", "weights", "clusters", "time", "group", "experiment")
+NOT_VARIABLES = ("groups", "weights", "time", "group", "experiment")
+#: The word of --groups for rows without an order.
+INDEPENDENT = "none"
+#: What --read takes.
+READ = ("separator", "decimal", "encoding", "header", "sheet", "table", "max_input", "stream")
 
 _SIZE = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*([kmgt]?)(i?)b?")
 _SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}
@@ -40,47 +46,37 @@ def size(word: str) -> int:
     base = 1024 if match and match[3] else 1000
     found = float(match[1]) * base ** " kmgt".index(match[2] or " ") if match else 0.0
     if not 1 <= found < 2**63:
-        raise click.BadParameter(f"a size must look like 500MB or 4GB, got {word!r}")
+        raise SettingsError(f"a size must look like 500MB or 4GB, got {word!r}", hint="for example max_input=4GB")
     return int(found)
+
+
+def added(command: F, *options: Callable[[F], F]) -> F:
+    """Add options to a command, in this order."""
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 def data_options(command: F) -> F:
     """Add the options that say how a table is read and checked."""
-    policies = (
-        click.option(
-            "--on-constant",
-            type=click.Choice(["error", "drop"]),
-            default="error",
-            show_default=True,
-            help="What to do with a column that has the same value in every row.",
-        ),
-        click.option(
-            "--on-collinear",
-            type=click.Choice(["error", "drop", "keep"]),
-            default="error",
-            show_default=True,
-            help="What to do with a column that is determined exactly by other columns.",
-        ),
-        click.option(
-            "--missing",
-            type=click.Choice(["error", "drop", "em", "impute"]),
-            default="error",
-            show_default=True,
-            help="What to do with missing values: error: refuse them; drop: drop their rows; em: covariance by EM; "
-            "impute: multiple imputation.",
-        ),
-    )
-    for option in reversed(policies):
-        command = option(command)
-    return file_options(command)
+    changes = click.option(
+        "--set", "changes", multiple=True, metavar="NAME=VALUE",
+        help="on_constant=drop: leave out columns with the same value in every row; on_collinear=drop or keep: columns "
+        "that are determined exactly by other columns; repeatable.",
+    )  # fmt: skip
+    return file_options(added(command, missing_option, changes))
 
 
-def group_options(command: F) -> F:
-    """Add the options that say which rows belong together, or that none do."""
-    command = click.option(
-        "--independent-rows", is_flag=True, help="The order of the rows has no meaning, even if neighbours are similar."
+def missing_option(command: F) -> F:
+    """Add --missing."""
+    return click.option(
+        "--missing",
+        type=click.Choice(["error", "drop", "em", "impute"]),
+        default="error",
+        show_default=True,
+        help="What to do with missing values: error: refuse them; drop: drop their rows; em: covariance by EM; "
+        "impute: multiple imputation.",
     )(command)
-    return group_option(command)
 
 
 def group_option(command: F) -> F:
@@ -89,59 +85,52 @@ def group_option(command: F) -> F:
         "--groups",
         metavar="COLUMN",
         help="Rows with the same label in this column (not a variable) belong together, such as those of a patient: "
-        "only changes within groups count.",
+        "only changes within groups count. none: the order of the rows has no meaning, even if neighbours are similar.",
     )(command)
 
 
 def groups_of(options: Mapping[str, Any]) -> Any:
     """Return the groups of a fit: a column, False for independent rows, or None."""
-    if options["independent_rows"] and options["groups"] is not None:
-        raise SettingsError("--groups and --independent-rows contradict each other", hint="remove one of them")
-    return False if options["independent_rows"] else options["groups"]
+    return False if options["groups"] == INDEPENDENT else options["groups"]
 
 
-def stream_file_options(command: F) -> F:
-    """Add the options that say how a table is read piece by piece."""
-    options = (
-        click.option(
-            "--separator",
-            metavar="CHAR",
-            help="Separator of a text file: one character, or 'tab'.  [default: detected]",
-        ),
-        click.option(
-            "--no-header", is_flag=True, help="The text file has no header line; the columns are named x0, x1, ..."
-        ),
-        click.option("--decimal", metavar="CHAR", help="Decimal mark of numbers in text: . or ,  [default: detected]"),
-        click.option(
-            "--encoding", metavar="NAME", help="Encoding of a text file, such as cp1252.  [default: detected]"
-        ),
+def column_options(command: F) -> F:
+    """Add the options that say which columns are read from a file, and how."""
+    return added(
+        command,
+        read_option,
         click.option("--columns", metavar="'a,b'", help="Use only these columns; quote a name that contains a comma."),
         click.option("--drop", metavar="'a,b'", help="Leave out these columns."),
     )
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 def file_options(command: F) -> F:
-    """Add the options that say how a table is read from its file."""
-    options = (
-        click.option("--sheet", metavar="NAME", help="Excel worksheet, by name or number.  [default: the first]"),
-        click.option(
-            "--types",
-            metavar="'a=TYPE,b=TYPE'",
-            help="What columns contain: number, category, ordered, or an order such as low<medium<high.",
-        ),
-        click.option(
-            "--max-input",
-            type=size,
-            metavar="SIZE",
-            help="Largest table to read.  [default: 4GiB, or 100 times the size of a compressed file]",
-        ),
+    """Add the options that say how a table is read from its file, and what its columns hold."""
+    types = click.option(
+        "--types",
+        metavar="'a=TYPE,b=TYPE'",
+        help="What columns contain: number, category, ordered, or an order such as low<medium<high.",
     )
-    for option in reversed(options):
-        command = option(command)
-    return stream_file_options(command)
+    return column_options(types(command))
+
+
+def read_option(command: F) -> F:
+    """Add --read."""
+    return click.option(
+        "--read", multiple=True, metavar="NAME=VALUE",
+        help="How the file is read: separator=; (or tab), decimal=, or ., encoding=cp1252, header=false, sheet=NAME "
+        "(Excel), table=NAME (database), max_input=4GB (largest table), stream=true (piece by piece); repeatable.  "
+        "[default: detected]",
+    )(command)  # fmt: skip
+
+
+def policy_of(options: Mapping[str, Any], changes: Mapping[str, Any] | None = None) -> "DataPolicy":
+    """Return what a command does about columns and cells; types are applied when a table is read."""
+    from drbo.design import DataPolicy
+
+    given = parse_settings(options["changes"], POLICIES | TARGETS) if changes is None else changes
+    names = ("imputations", "on_constant", "on_collinear")
+    return DataPolicy(missing=options["missing"], **{name: given[name] for name in names if name in given})
 
 
 def read_frame(path: Path, options: Mapping[str, Any], *, quiet: bool = False) -> "pd.DataFrame":
@@ -149,6 +138,8 @@ def read_frame(path: Path, options: Mapping[str, Any], *, quiet: bool = False) -
     from drbo import read_table
     from drbo.data.checks.types import typed
 
+    if is_streamed(options):
+        raise SettingsError("--read stream=true: all rows are needed here", hint="omit it")
     assumed, notes = list[str](), list[str]()
     with under_way(f"reading {path}", quiet=quiet, tell=say):
         frame = read_table(path, read_options(options), notes=assumed)
@@ -159,25 +150,39 @@ def read_frame(path: Path, options: Mapping[str, Any], *, quiet: bool = False) -
     return frame
 
 
+def is_streamed(options: Mapping[str, Any]) -> bool:
+    """Tell whether a table is to be read piece by piece, whatever its size."""
+    return truth("--read stream", split_pairs("--read", options["read"], READ).get("stream", "false"))
+
+
 def read_options(options: Mapping[str, Any]) -> "ReadOptions":
     """Return how a table is read by the options of a command."""
     from drbo.data.reading.source import ReadOptions
 
-    marks = {"separator": _SEPARATORS, "decimal": _DECIMALS}
-    given: dict[str, Any] = {name: known.get(options[name] or "", options[name]) for name, known in marks.items()}
-    given |= {name: options.get(name) for name in ("encoding", "sheet", "max_input")}
+    given: dict[str, Any] = split_pairs("--read", options["read"], READ)
+    given.pop("stream", None)
+    for name, known in (("separator", _SEPARATORS), ("decimal", _DECIMALS)):
+        if name in given:
+            given[name] = known.get(given[name], given[name])
+    if "max_input" in given:
+        given["max_input"] = size(given["max_input"])
+    if "header" in given:
+        given["header"] = truth("--read header", given["header"])
     columns = listed(options["columns"] or "")
     if columns:  # and what is no variable
         columns += [options[name] for name in NOT_VARIABLES if options.get(name)]
-    return ReadOptions(header=not options["no_header"], columns=columns, drop=listed(options["drop"] or ""), **given)
+        columns = [name for name in columns if (options.get("groups"), name) != (INDEPENDENT, INDEPENDENT)]
+        columns += [options["bootstrap"].clusters] if getattr(options.get("bootstrap"), "clusters", "") else []
+    return ReadOptions(columns=columns, drop=listed(options["drop"] or ""), **given)
 
 
 def read_checked(path: Path, options: dict[str, Any]) -> tuple["Table", tuple[str, ...]]:
     """Read and check the table of a command that has :func:`data_options`; also return the notes of the check."""
     from drbo.choices import Choices
     from drbo.data.checks.prepare import Preparation
+    from drbo.design import Design
 
-    policies = {name: options[name] for name in ("missing", "on_constant", "on_collinear")}
     parts = Choices(score=options.get("score", "auto")).counts_parts
-    data = Preparation(**policies, groups=groups_of(options), parts=parts).prepare(read_frame(path, options))
+    design, policy = Design(groups=groups_of(options)), policy_of(options)
+    data = Preparation(design, policy, parts).prepare(read_frame(path, options))
     return data.table, data.notes

@@ -24,6 +24,7 @@ from drbo.data.files.names import check_names
 from drbo.data.reading.frames import as_frame
 from drbo.data.statistics.table import Table
 from drbo.deadline import Deadline, OutOfTimeError, current
+from drbo.design import Design
 from drbo.errors import DataError, SettingsError
 from drbo.graph.dag import check_pdag, cpdag_to_dag, dag_to_cpdag, markov_equivalent
 from drbo.independence.conditional import ConditionalTests
@@ -124,7 +125,7 @@ def _judged(
     columns = [name for name in frame.columns if name != groups]
     table = _table(frame, columns if names is None else list(names), len(given))
     if groups is not None:
-        table = Preparation(groups=groups).again(frame, table.names)
+        table = Preparation(Design(groups=groups)).again(frame, table.names)
     dag = cpdag_to_dag(given)
     name = choose_score(table).name if isinstance(score, str) and score == "auto" else score
     if table.groups is not None:  # the tests take rows of equal weight

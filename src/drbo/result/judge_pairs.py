@@ -15,6 +15,7 @@ from drbo.data.checks.groups import one_left_out
 from drbo.data.checks.prepare import Preparation
 from drbo.data.statistics.table import Table
 from drbo.deadline import Deadline, OutOfTimeError, current
+from drbo.design import Design
 from drbo.errors import SettingsError
 from drbo.graph.dag import descendants
 from drbo.graph.mag import Mag
@@ -139,7 +140,7 @@ def _rows(X: Any, names: tuple[str, ...], groups: str | None, seed: int) -> Tabl
     table, frame = read_table(X, list(names))
     if groups is None:
         return table
-    table = Preparation(groups=groups).again(frame, table.names)
+    table = Preparation(Design(groups=groups)).again(frame, table.names)
     if table.groups is None:
         return table
     rows = one_left_out(table.groups, np.random.default_rng(seed))

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from drbo.arrays import Bools
 from drbo.constraints import Constraints
 from drbo.data.reading.frames import as_frame
+from drbo.design import DataPolicy, Design
 from drbo.errors import DataError
 from drbo.graph.dag import check_dag
 
@@ -135,10 +136,10 @@ def _table(result: "Result", frame: "pd.DataFrame", missing: Any) -> "Table":
             raise DataError(f"the table has no column '{name}'", hint="give a table with all columns of the graph")
     parts = result.table.audit.is_serial and result.table.n_effective > 0
     found, columns = result.claims.experiments, list(_columns(result))
-    preparation = Preparation(missing, groups=result.table.groups or None, parts=parts)
+    design = Design(groups=result.table.groups or None)
     if found is not None and found.column in frame and missing != "em":
-        preparation, columns = replace(preparation, experiments=found.asked), [*columns, found.column]
-    return preparation.again(frame[columns], result.names)
+        design, columns = replace(found.design, groups=design.groups), [*columns, found.column]
+    return Preparation(design, DataPolicy(missing=missing), parts).again(frame[columns], result.names)
 
 
 def _columns(result: "Result") -> tuple[str, ...]:

@@ -47,7 +47,7 @@ def test_all_problems_are_told_at_once_with_the_line_that_solves_them(run: Run, 
     assert done.stdout.splitlines()[-1] == "  drbo fit messy.csv --drop id,day,one,twice"
     refused = run("fit", "messy.csv", "-o", "out")
     assert refused.exit_code == 2
-    assert refused.stderr.splitlines()[-1] == "  drbo fit messy.csv --output out --drop id,day,one,twice"
+    assert refused.stderr.splitlines()[-1] == "  drbo fit messy.csv --drop id,day,one,twice --output out"
 
 
 def test_no_time_no_audit(run: Run, chain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +83,7 @@ def test_columns_that_nothing_causes_are_suggested_as_roots(run: Run, chain: Pat
 
 def test_notes_are_shown(run: Run, chain: Path) -> None:
     pd.read_csv(chain).assign(one=1.0).to_csv("table.csv", index=False)
-    done = run("check", "table.csv", "--on-constant", "drop")
+    done = run("check", "table.csv", "--set", "on_constant=drop")
     assert done.exit_code == 0
     assert "dropped column 'one'" in done.stdout
 
@@ -121,11 +121,11 @@ def test_missing_values_are_counted(run, tmp_path):
 def test_a_sample_of_a_long_table_is_checked(run: Run, chain: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sums, "SAMPLE_CELLS", 0)
     monkeypatch.setattr(sums, "SAMPLE_ROWS", 80)
-    done = run("check", chain, "--stream")
+    done = run("check", chain, "--read", "stream=true")
     assert done.exit_code == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == f"{chain}: 200 rows, 4 columns; all that follows is of a random sample of 80 rows"
-    assert lines[-1] == f"  drbo fit {chain} --stream"
+    assert lines[-1] == f"  drbo fit {chain} --read stream=true"
     pytest.importorskip("pyarrow")
     frame = pd.read_csv(chain)
     Path("parts").mkdir()
@@ -141,6 +141,6 @@ def test_a_table_without_rows_is_no_stream(run: Run, chain: Path) -> None:
     pytest.importorskip("pyarrow")
     pd.read_csv(chain)[:0].to_parquet("none.parquet")
     for command in ("check", "fit"):
-        done = run(command, "none.parquet", "--stream")
+        done = run(command, "none.parquet", "--read", "stream=true")
         assert done.exit_code == 2
         assert "0 rows" in done.stdout + done.stderr

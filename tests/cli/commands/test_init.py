@@ -25,7 +25,7 @@ def test_every_commented_default_is_accepted(run: Run, chain: Path) -> None:
     """With the # removed the defaults are what they say: the same result."""
     assert run("init", "--data", chain).exit_code == 0
     assert run("fit", "--config", "run.toml", "-q").exit_code == 0
-    text = Path("run.toml").read_text().split("[knowledge]")[0].replace('output = "run"', 'output = "again"')
+    text = Path("run.toml").read_text().split("[read]")[0].replace('output = "run"', 'output = "again"')
     lines = [line[2:] if re.match(r"# [a-z_-]+ = (?!\.\.\.)", line) else line for line in text.splitlines()]
     Path("all.toml").write_text("\n".join(line for line in lines if not line.startswith("max_evals")))
     done = run("fit", "--config", "all.toml", "-q")

@@ -65,7 +65,7 @@ def test_a_graph_file(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> No
     _, new = tables
     graph = tmp_path / "graph.csv"
     graph.write_text("source,target\na,b\nb,c\n")
-    done = run("judge", str(new), str(graph), "--score", "bge", "--penalty", "2", "--no-path")
+    done = run("judge", str(new), str(graph), "--score", "bge", "--score-option", "penalty=2", "--no-path")
     assert done.exit_code == 0, done.stderr
     assert "with score bge" in done.stdout
     assert "make sure that they are not these" in done.stderr

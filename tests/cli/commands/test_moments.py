@@ -121,7 +121,7 @@ def test_a_pass_that_is_stopped_goes_on_within_a_file(run: Run, chain: Path, mon
         assert stopped.exit_code == 2
         assert "time limit of 0 s reached: the table was not read to its end" in stopped.stderr
         assert "run the same command again: it continues where it stopped" in stopped.stderr
-        refused = run("fit", "t.parquet", "--stream", "--time-limit", "1m")
+        refused = run("fit", "t.parquet", "--read", "stream=true", "--time-limit", "1m")
         assert refused.exit_code == 2
         assert "run 'drbo moments' first" in refused.stderr
     done = run("moments", "t.parquet", "-o", "t.npz")

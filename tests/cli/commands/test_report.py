@@ -21,7 +21,18 @@ def test_a_saved_run_becomes_a_report(run: Run, chain: Path) -> None:
 
 
 def test_the_report_holds_the_exact_command(run: Run, chain: Path) -> None:
-    words = ["fit", str(chain), "--score", "bic-nv", "--forbid", "wet->rain", "--seed", "7", "--penalty", "2"]
+    words = [
+        "fit",
+        str(chain),
+        "--score",
+        "bic-nv",
+        "--forbid",
+        "wet->rain",
+        "--seed",
+        "7",
+        "--score-option",
+        "penalty=2",
+    ]
     words += ["--set", "order_patience=3", "--tiers", "rain;wet,slip,sun"]
     assert run(*words, "-o", "out", "-q").exit_code == 0
     first = Result.load("out")

@@ -156,16 +156,16 @@ def test_a_run_that_is_killed_in_its_first_second_starts_again(run: Run, chain: 
 @pytest.mark.parametrize(
     ("place", "extra"),
     [
-        ("drbo.refitting.bootstrap", ("--resampling", "subsample")),
-        ("drbo.cli.commands.fit.finish", ("--clusters", "group", "--weights", "times")),
+        ("drbo.refitting.bootstrap", ("--bootstrap", "subsample:6")),
+        ("drbo.cli.commands.fit.finish", ("--bootstrap", "cluster=group:6", "--weights", "times")),
     ],
 )
 def test_resamples_go_on_after_a_kill(run: Run, chain: Path, place: str, extra: tuple[str, ...]) -> None:
     lines = chain.read_text().splitlines()
-    if extra[:1] == ("--clusters",):
+    if "--weights" in extra:
         lines = [f"{lines[0]},group,times", *(f"{line},g{k % 40},{k % 3}" for k, line in enumerate(lines[1:]))]
         chain.write_text("\n".join(lines))
-    words = ("fit", chain, "--score", "bic-nv", "--bootstrap", 6, *extra, "-q")
+    words = ("fit", chain, "--score", "bic-nv", *extra, "-q")
     assert run(*words, "-o", "whole").exit_code == 0
     whole = Result.load("whole")
     _killed(place, *words, "-o", "run", "--force")
@@ -213,11 +213,11 @@ def test_a_finished_run_gets_resamples_and_then_more(run: Run, chain: Path) -> N
 
 
 def test_a_run_of_several_searches_says_how_to_start_it_again(run: Run, chain: Path) -> None:
-    assert run("fit", chain, "--score", "bic-nv", "--seeds", 2, "-o", "run", "-q").exit_code == 0
+    assert run("fit", chain, "--score", "bic-nv", "--set", "seeds=2", "-o", "run", "-q").exit_code == 0
     done = run("resume", "run")
     assert done.exit_code == 2
     assert "consists of several searches, which are not saved" in done.stderr
-    assert f"start the run again: main fit {chain} --score bic-nv --seeds 2 -o run --force" in done.stderr
+    assert f"start the run again: main fit {chain} --score bic-nv --set seeds=2 -o run --force" in done.stderr
 
 
 def test_two_do_not_write_into_one_run(run: Run, chain: Path, interrupted: str) -> None:

@@ -30,7 +30,7 @@ def _log_mse(chain: Path) -> list[float]:
 
 
 def test_unequal_variances_by_hand(run: Run, chain: Path, truth: Path) -> None:
-    content = json.loads(run("score", chain, truth, "--penalty", "1", "--json").stdout)
+    content = json.loads(run("score", chain, truth, "--score-option", "penalty=1", "--json").stdout)
     local = _log_mse(chain)
     assert content["score_name"] == "bic-nv"
     assert content["score"] == pytest.approx(-200 * sum(local) - 2 * np.log(200))
@@ -42,7 +42,9 @@ def test_unequal_variances_by_hand(run: Run, chain: Path, truth: Path) -> None:
 
 
 def test_equal_variances_by_hand(run: Run, chain: Path, truth: Path) -> None:
-    content = json.loads(run("score", chain, truth, "--score", "bic-ev", "--penalty", "2", "--json").stdout)
+    content = json.loads(
+        run("score", chain, truth, "--score", "bic-ev", "--score-option", "penalty=2", "--json").stdout
+    )
     mean = np.mean(np.exp(_log_mse(chain)))
     assert content["score"] == pytest.approx(-200 * 4 * np.log(mean) - 2 * 2 * np.log(200))
     assert {node["share"] for node in content["nodes"]} == {None}  # it is not a sum over nodes

@@ -1,17 +1,22 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from drbo.data.checks.experiments import (
-    ExperimentColumn,
     Experiments,
     KnownTarget,
+    control_rows,
     known_targets,
     plain_targets,
     split_experiments,
 )
 from drbo.data.statistics.table import Table
+from drbo.design import Design
 from drbo.errors import DataError, DrboError, SettingsError
+
+RUNS = Design(experiment="run", control="plain")
 
 
 def frame(labels, rows=6):
@@ -19,7 +24,7 @@ def frame(labels, rows=6):
 
 
 def test_the_control_comes_first_and_the_others_by_name():
-    rest, found = split_experiments(frame(["b", "plain", "a"]), "run", "plain")
+    rest, found = split_experiments(frame(["b", "plain", "a"]), RUNS)
     assert list(rest) == ["x", "y"]
     assert found.labels == ("plain", "a", "b")
     assert found.codes.tolist() == [2] * 6 + [0] * 6 + [1] * 6
@@ -28,7 +33,7 @@ def test_the_control_comes_first_and_the_others_by_name():
 
 
 def test_labels_travel_with_rows_and_columns():
-    _, found = split_experiments(frame(["plain", "a"]), "run", "plain", {"a": {"y": "hard"}})
+    _, found = split_experiments(frame(["plain", "a"]), replace(RUNS, targets={"a": {"y": "hard"}}))
     values = np.random.default_rng(0).normal(size=(12, 2))
     table = Table(values, ("x", "y"), ("numeric",) * 2, (None,) * 2, experiments=found)
     rows = np.random.default_rng(1).permutation(12)
@@ -63,7 +68,7 @@ def test_targets_may_be_a_mapping_or_a_table():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"column": "who"}, "there is no column 'who' that names experiments"),
+        ({"experiment": "who"}, "there is no column 'who' that names experiments"),
         ({"control": "observational"}, "no row of column 'run' is the control 'observational'"),
         ({"targets": {"a": "z"}}, "'z', a target of experiment 'a', is not a column of the table"),
         ({"targets": {"c": "x"}}, "targets names the experiment 'c', which no row has"),
@@ -74,26 +79,20 @@ def test_targets_may_be_a_mapping_or_a_table():
     ],
 )
 def test_wrong_requests_are_refused_in_words(change, words):
-    given = {"column": "run", "control": "plain", "targets": None} | change
+    given = replace(RUNS, **change)
     if words is None:  # a list is a set of columns
-        assert len(split_experiments(frame(["plain", "a"]), **given)[1].known) == 1
+        assert len(split_experiments(frame(["plain", "a"]), given)[1].known) == 1
         return
     with pytest.raises(SettingsError, match=words):
-        split_experiments(frame(["plain", "a"]), **given)
-
-
-def test_a_column_may_be_missing_where_all_rows_are_alike():
-    assert ExperimentColumn.of(None, "plain", None) is None
-    with pytest.raises(SettingsError, match="targets needs the column that names the experiment"):
-        ExperimentColumn.of(None, "plain", {"a": "x"})
+        split_experiments(frame(["plain", "a"]), given)
 
 
 def test_the_rows_of_the_control_are_found():
-    asked, rows = ExperimentColumn("run", "plain"), frame(["a", "plain"])
-    assert asked.of_control(rows)["x"].tolist() == [6.0, 7.0, 8.0, 9.0, 10.0, 11.0]
-    assert asked.of_control(rows[["x"]]) is not None
+    rows = frame(["a", "plain"])
+    assert control_rows(rows, RUNS)["x"].tolist() == [6.0, 7.0, 8.0, 9.0, 10.0, 11.0]
+    assert control_rows(rows[["x"]], RUNS) is not None
     with pytest.raises(DataError, match="no row of column 'run' is the control 'b'"):
-        ExperimentColumn("run", "b").of_control(rows)
+        control_rows(rows, replace(RUNS, control="b"))
 
 
 def test_a_target_that_is_given_twice_is_refused():
@@ -105,11 +104,11 @@ def test_a_target_that_is_given_twice_is_refused():
 def test_unusable_labels_are_refused_in_words():
     few = pd.concat([frame(["plain", "a"]), frame(["rare"], rows=4)])
     with pytest.raises(DataError, match="experiment 'rare' has 4 rows, but at least 5 are needed"):
-        split_experiments(few, "run", "plain")
+        split_experiments(few, RUNS)
     many = pd.DataFrame({"x": np.arange(500.0), "run": np.arange(500)})
     with pytest.raises(DataError, match="column 'run' has 500 different values, but at most 200 experiments"):
-        split_experiments(many, "run", "0")
+        split_experiments(many, replace(RUNS, control="0"))
     unnamed = frame(["plain", "a"])
     unnamed.loc[3, "run"] = None
     with pytest.raises(DrboError, match="names no experiment in 1 of 12 rows, first in row 3"):
-        split_experiments(unnamed, "run", "plain")
+        split_experiments(unnamed, RUNS)

@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from drbo.data.checks.experiments import ExperimentColumn
 from drbo.data.checks.prepare import Preparation
+from drbo.design import DataPolicy, Design
 from drbo.errors import DataError, SettingsError
 
 HOLED = pd.DataFrame({"a": [1.0, 2.5, np.nan, 4.0, 0.5], "b": [2.0, 1.0, 3.0, 0.5, 1.5]})
@@ -20,8 +22,8 @@ def test_a_complete_table_passes_as_it_is():
 def test_missing_values_follow_the_policy():
     with pytest.raises(DataError, match="missing values in column 'a'"):
         Preparation().prepare(HOLED)
-    assert Preparation(missing="drop").prepare(HOLED).table.n_rows == 4
-    kept = Preparation(missing="em").prepare(HOLED)
+    assert Preparation(policy=DataPolicy(missing="drop")).prepare(HOLED).table.n_rows == 4
+    kept = Preparation(policy=DataPolicy(missing="em")).prepare(HOLED)
     assert (kept.table.n_rows, kept.table.incomplete) == (5, True)
     assert "the effective sample size is" in kept.notes[0]
 
@@ -29,17 +31,17 @@ def test_missing_values_follow_the_policy():
 def test_em_is_for_numbers():
     words = HOLED.assign(kind=["x", "y", "x", "y", "z"])
     with pytest.raises(DataError, match="column 'kind' is categorical"):
-        Preparation(missing="em").prepare(words)
+        Preparation(policy=DataPolicy(missing="em")).prepare(words)
 
 
 def test_columns_that_are_left_out_are_still_named():
-    prepared = Preparation(on_constant="drop").prepare(HOLED.dropna().assign(one=1.0))
+    prepared = Preparation(policy=DataPolicy(on_constant="drop")).prepare(HOLED.dropna().assign(one=1.0))
     assert prepared.columns == ["a", "b", "one"]
     assert prepared.table.names == ("a", "b")
 
 
 def test_rows_without_weight_or_value_are_not_used():
-    preparation = Preparation(missing="drop")
+    preparation = Preparation(policy=DataPolicy(missing="drop"))
     prepared = preparation.prepare(HOLED, WEIGHTS)
     assert prepared.table.weights.tolist() == [1.0, 3.0, 1.0]
     assert preparation.used_rows(HOLED, WEIGHTS).tolist() == [True, False, False, True, True]
@@ -48,6 +50,9 @@ def test_rows_without_weight_or_value_are_not_used():
 
 def test_weights_of_one_are_no_weights():
     assert Preparation().prepare(HOLED.dropna(), np.ones(4)).table.weights is None
+
+
+RUNS = Design(experiment="run", control="plain")
 
 
 def _runs():
@@ -59,8 +64,7 @@ def _runs():
 
 
 def test_experiments_follow_the_rows_that_are_used():
-    asked = ExperimentColumn("run", "plain")
-    preparation = Preparation(missing="drop", experiments=asked, parts=True)
+    preparation = Preparation(RUNS, DataPolicy(missing="drop"), parts=True)
     weights = np.where(np.arange(40) % 4 == 1, 0.0, 1.0)
     data = preparation.prepare(_runs(), weights)
     used = preparation.used_rows(_runs(), weights)
@@ -77,17 +81,17 @@ def test_experiments_follow_the_rows_that_are_used():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"groups": "b"}, "groups cannot be combined with experiments"),
-        ({"missing": "em"}, "missing='em' cannot be combined with experiments"),
+        ({"design": replace(RUNS, groups="b")}, "groups cannot be combined with experiments"),
+        ({"policy": DataPolicy(missing="em")}, "missing='em' cannot be combined with experiments"),
     ],
 )
 def test_what_does_not_go_with_experiments_is_refused(change, words):
     with pytest.raises(SettingsError, match=words):
-        Preparation(**change, experiments=ExperimentColumn("run", "plain")).prepare(_runs())
+        Preparation(**{"design": RUNS} | change).prepare(_runs())
 
 
 def test_the_table_of_a_fit_is_prepared_again_with_its_columns():
-    preparation = Preparation(missing="drop", on_constant="drop")
+    preparation = Preparation(policy=DataPolicy(missing="drop", on_constant="drop"))
     frame = HOLED.assign(one=1.0)
     first, again = preparation.prepare(frame, WEIGHTS).table, preparation.again(frame, ("a", "b"), WEIGHTS)
     assert (again.values == first.values).all()

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drbo import DrBO
+from drbo import DataPolicy, DrBO
 from drbo.data.checks.types import typed
 from drbo.errors import DataError, SettingsError
 
@@ -62,7 +62,7 @@ def test_categories_and_orders():
 def test_an_estimator_takes_types(rng):
     frame = pd.DataFrame({"sex": rng.integers(1, 3, 80), "x": rng.normal(size=80)})
     frame["y"] = frame["x"] + (frame["sex"] == 2) + rng.normal(size=80)
-    model = DrBO(types={"sex": "category"}, max_evals=20, random_state=0).fit(frame)
+    model = DrBO(policy=DataPolicy(types={"sex": "category"}), max_evals=20, random_state=0).fit(frame)
     assert model.result_.score_name == "mixed"
     assert model.result_.table.n_rows == 80
     model.bootstrap(frame, n=2)

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drbo import DrBO
+from drbo import Design, DrBO
 from drbo.data.statistics import row_counts
 from drbo.data.statistics.row_counts import counted, is_discrete
 from drbo.errors import DataError
@@ -33,7 +33,7 @@ def test_pieces_decide_nothing(frame, rng, monkeypatch, most):
 def test_counts_have_the_answer_of_the_rows(frame, score):
     whole = DrBO(score=score, random_state=0).fit(frame)
     found = counted([frame[:700], frame[700:]], WHERE)
-    counts = DrBO(score=score, random_state=0, groups=False).fit(found.rows, sample_weight=found.counts)
+    counts = DrBO(score=score, random_state=0, design=Design(groups=False)).fit(found.rows, sample_weight=found.counts)
     assert counts.score_ == pytest.approx(whole.score_, rel=1e-12)
     assert np.array_equal(counts.result_.cpdag, whole.result_.cpdag)
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from drbo import DrBO, Knowledge, Result
+from drbo import DataPolicy, DrBO, Knowledge, Result
 from drbo.errors import SettingsError
 from drbo.graph.pag import is_legal
 from tests.hidden import confounded_table, hidden_model, with_hidden
@@ -55,7 +55,7 @@ def test_a_copy_of_the_estimator_allows_hidden_causes_too(result):
 
 
 def test_a_saved_search_is_resumed_with_hidden_causes(tmp_path, result):
-    DrBO(hidden=True, random_state=0, checkpoint=tmp_path).fit(confounded_table())
+    DrBO(hidden=True, random_state=0).fit(confounded_table(), checkpoint=tmp_path)
     assert DrBO.resume(tmp_path).result_.graph == result.graph
 
 
@@ -135,7 +135,7 @@ def test_seeds_and_imputed_tables_count_marks():
     assert seeds.marks.arrow.max() == 1.0
     table = confounded_table().copy()
     table.iloc[:10, 0] = np.nan
-    result = DrBO(hidden=True, random_state=0, missing="impute", imputations=2).fit(table).result_
+    result = DrBO(hidden=True, random_state=0, policy=DataPolicy(missing="impute", imputations=2)).fit(table).result_
     assert result.confidence.kind == "imputation"
     assert result.confidence.marks is not None
     assert "imputed tables" in result.summary()

@@ -30,7 +30,7 @@ def test_an_older_search_is_removed_and_nothing_else(tmp_path):
     ("change", "message"),
     [
         ({"format": "other"}, "is not a saved search"),
-        ({"version": 9}, "format version 9, but this version of drbo reads only 1"),
+        ({"version": 9}, "format version 9, but this version of drbo reads only 3"),
         ({"about": {"seed": 4}}, "does not match its checksum"),
         ({"about": []}, "does not match its checksum"),
     ],

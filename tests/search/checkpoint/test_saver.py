@@ -11,6 +11,7 @@ import pytest
 from drbo.data.checks.experiments import Experiments, KnownTarget
 from drbo.data.files.files import npz_bytes
 from drbo.data.statistics.table import Table
+from drbo.design import DataPolicy, Design
 from drbo.errors import CheckpointError
 from drbo.scores.bge import BGe
 from drbo.search.checkpoint import files as checkpoint
@@ -23,19 +24,8 @@ from drbo.settings import Settings
 SETTINGS = Settings(max_evals=40).with_(batch_size=8, n_candidates=100)
 
 PARAMETERS = {
-    **{"preset": "default", "prune": "auto", "device": "cpu", "on_constant": "error", "on_collinear": "error"},
-    **{
-        "missing": "error",
-        "hidden": 0,
-        "score": "bge",
-        "score_options": None,
-        "random_state": 1,
-        "start": None,
-        "groups": None,
-        "experiment": None,
-        "control": "observational",
-        "targets": None,
-    },
+    **{"preset": "default", "prune": "auto", "device": "cpu", "hidden": 0, "score": "bge", "score_options": None},
+    **{"random_state": 1, "start": None, "design": Design().get_params(), "policy": DataPolicy().get_params()},
 }
 
 
@@ -300,15 +290,15 @@ def test_a_start_comes_back(tmp_path, table):
     about = _about()
     about["parameters"]["start"] = [[0, 2], [1, 2]]
     begin(tmp_path, table, about)
-    assert np.argwhere(Saved.load(tmp_path).arguments()["start"]).tolist() == [[0, 2], [1, 2]]
+    assert np.argwhere(Saved.load(tmp_path).start).tolist() == [[0, 2], [1, 2]]
     for forged in ([[0, 3]], [[0, -1]], [[0]], [0], "ab", {"a": 1}, [["a", "b"]], [[0.0, 1.0]], 5, [[0, 10**30]]):
         about["parameters"]["start"] = forged
         begin(tmp_path, table, about)
         with pytest.raises(CheckpointError, match=r"pairs of columns|start must be"):
-            Saved.load(tmp_path).arguments()
+            _ = Saved.load(tmp_path).start
     about["parameters"]["start"] = []
     begin(tmp_path, table, about)
-    assert not Saved.load(tmp_path).arguments()["start"].any()
+    assert not Saved.load(tmp_path).start.any()
 
 
 def _runs(table, **changes):

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from drbo.cli.experiments import experiment_options, experiments_of
-from drbo.cli.many_rows import rows_or_sample, stream_option
+from drbo.cli.experiments import design_of, experiment_options
+from drbo.cli.many_rows import rows_or_sample
 from drbo.cli.messages import put, say, show
 from drbo.cli.options import FILE
+from drbo.cli.pairs import POLICIES, TARGETS, parse_settings
 from drbo.cli.problems import solving_line
-from drbo.cli.table_options import data_options, group_options, groups_of
+from drbo.cli.table_options import data_options, group_option, policy_of
 from drbo.progress import under_way
 
 if TYPE_CHECKING:
@@ -24,9 +25,8 @@ UNUSABLE = 2  # exit code
 @click.command(short_help="Check a table before a fit.")
 @click.argument("data", type=FILE)
 @experiment_options
-@group_options
+@group_option
 @data_options
-@stream_option
 def check(data: Path, **options: Any) -> None:
     """Describe every column of the table in DATA, name all problems, and print the command that solves them.
 
@@ -41,9 +41,10 @@ def check(data: Path, **options: Any) -> None:
     from drbo.table_check import check as checked
 
     frame, n_rows = rows_or_sample(data, options)
-    given = {name: options[name] for name in ("missing", "on_constant", "on_collinear")} | experiments_of(options)
+    changes = parse_settings(options["changes"], POLICIES | TARGETS)
+    design = design_of(options, changes.get("targets"))
     with under_way(f"checking {data}", tell=say):
-        found = replace(checked(frame, groups=groups_of(options), **given), n_rows=n_rows)
+        found = replace(checked(frame, design, policy_of(options, changes)), n_rows=n_rows)
     show("\n".join([found.text(str(data), _words()), "", "Next:" if found.look.usable else NOTHING_LEFT]))
     if found.look.usable:
         put(f"  {solving_line(found.look)}")  # never wrapped

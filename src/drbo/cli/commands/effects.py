@@ -8,7 +8,7 @@ import click
 
 from drbo.cli.messages import say, show
 from drbo.cli.options import FILE, json_option, quiet_option
-from drbo.cli.table_options import data_options, read_frame
+from drbo.cli.table_options import file_options, missing_option, read_frame
 from drbo.errors import SettingsError
 from drbo.progress import counting, under_way
 
@@ -26,7 +26,8 @@ from drbo.progress import counting, under_way
     help="Relearn the graph on N resamples of DATA; requires --from and --to.",
 )
 @quiet_option
-@data_options
+@missing_option
+@file_options
 @json_option
 def effects(run: Path, data: Path, as_json: bool, quiet: bool, **options: Any) -> None:
     """Print total and direct linear effects in the graph of RUN, estimated from the table in DATA.
@@ -70,7 +71,8 @@ def effects(run: Path, data: Path, as_json: bool, quiet: bool, **options: Any) -
             raise SettingsError(
                 "--bootstrap estimates a single effect, so it needs both --from and --to", hint="add --from A --to B"
             )
-        model = DrBO.like(result, missing=options["missing"])
+        model = DrBO.like(result)
+        model.set_params(policy__missing=options["missing"])
         with under_way("fitting", quiet=quiet, tell=say):
             model.fit(frame)
         with counting("resamples", quiet=quiet, tell=say) as progress:

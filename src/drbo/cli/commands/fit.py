@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from drbo.cli.command_line import command_line, quoted
-from drbo.cli.executors import executor_for, worker_options
+from drbo.cli.executors import executor_for, worker_option
 from drbo.cli.experiments import experiment_options
-from drbo.cli.fit_request import check_combinations, fit_arguments, read_rows, run_settings, start_of
+from drbo.cli.fit_request import FitRequest, read_rows, resamples, start_of
+from drbo.cli.headings import HeadedCommand
 from drbo.cli.interrupts import INTERRUPTED, Run, limited_run
-from drbo.cli.many_rows import gathered, rows_options
+from drbo.cli.many_rows import gathered
 from drbo.cli.messages import say, show
 from drbo.cli.options import (
     COUNT,
@@ -32,97 +33,73 @@ from drbo.cli.output import (
     save_result,
     writing,
 )
+from drbo.cli.pairs import OTHERS
 from drbo.cli.plan import RESAMPLES, Plan
 from drbo.cli.problems import refused
-from drbo.cli.table_options import data_options, group_options
+from drbo.cli.table_options import file_options, group_option, missing_option
 from drbo.deadline import Deadline, Stop, current
 from drbo.errors import DataError, TimeLimitError
 from drbo.progress import clock_time, counting, watch_for
-from drbo.settings import PRESETS
+from drbo.settings import Settings
 
 if TYPE_CHECKING:
     from drbo.result.result import Result
 
 
-@click.command(short_help="Find the highest-scoring graph of a table.")
+HEADINGS = {
+    "Table": ("read", "columns", "drop", "types", "missing"),
+    "Knowledge": ("knowledge_file", "forbid", "require", "tiers", "roots"),
+    "Design (how the rows came about)": ("experiment", "control", "groups", "weights"),
+    "Score": ("score", "score_option", "hidden"),
+    "Effort": ("max_evals", "time_limit", "seed", "bootstrap", "workers", "changes"),
+    "Output": ("output", "force", "config", "as_json", "quiet"),
+}
+
+
+@click.command(cls=HeadedCommand, headings=HEADINGS, short_help="Find the highest-scoring graph of a table.")
 @click.argument("data", type=FILE, nargs=-1, required=True, metavar="DATA")
-@config_option
-@click.option("-o", "--output", type=FILE, metavar="DIR", help="Folder for the result, the picture and the report.")
-@click.option("--force", is_flag=True, help="Replace the run in DIR, or write into a folder that contains other files.")
-@score_options
+@file_options
+@missing_option
 @click.option(
-    "--preset", type=click.Choice(list(PRESETS)), default="default", show_default=True, help="Named search settings."
+    "--knowledge",
+    "knowledge_file",
+    type=FILE,
+    metavar="FILE",
+    help="A TOML file with required, forbidden, tiers, forbid_within_tiers, roots, leaves, context, max_parents.",
 )
+@click.option("--forbid", multiple=True, metavar="'A->B'", help="Forbidden edge; repeatable.")
+@click.option("--require", multiple=True, metavar="'A->B'", help="Required edge; repeatable.")
+@click.option("--tiers", default="", metavar="'a,b;c'", help="Groups of variables in temporal order, earliest first.")
+@click.option("--root", "roots", multiple=True, metavar="A", help="A variable without parents; repeatable.")
+@experiment_options
+@group_option
+@click.option("--weights", metavar="COLUMN", help="Row weights, in this column (not a variable); w counts as w rows.")
+@score_options
+@click.option("--hidden", is_flag=True, help="Allow hidden common causes: the answer is a PAG (docs/hidden.md).")
 @click.option(
     "--max-evals", type=COUNT, metavar="N", help="Maximum number of graphs to evaluate.  [default: set by the preset]"
 )
 @click.option("--time-limit", type=duration, metavar="TIME", help="Stop after this time, such as 60s, 5m or 1h.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="S", help="Random seed.")
 @click.option(
-    "--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True, help="Compute device."
+    "--bootstrap",
+    type=resamples,
+    metavar="[KIND:]N",
+    help="Refit on N resamples to see how stable edges are: rows with replacement, or half of the rows (subsample:N), "
+    "blocks of consecutive rows (block:N), or whole clusters that a column names (cluster=COLUMN:N).",
 )
+@worker_option
 @click.option(
-    "--prune",
-    metavar="NAME",
-    default="auto",
-    show_default=True,
-    help="Method to remove weak edges at the end: auto, none, f-test, odds, threshold, cam, cam-sequential, kci.",
+    "--set",
+    "changes",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help=f"Any other setting: of the search, such as exact=on or dropout=0.3, or {', '.join(OTHERS)} ('drbo init' "
+    "explains them); repeatable.",
 )
-@click.option(
-    "--set", "changes", multiple=True, metavar="NAME=VALUE", help="Any other setting, such as dropout=0.3; repeatable."
-)
-@click.option("--require", multiple=True, metavar="'A->B'", help="Required edge; repeatable.")
-@click.option("--forbid", multiple=True, metavar="'A->B'", help="Forbidden edge; repeatable.")
-@click.option("--tiers", default="", metavar="'a,b;c'", help="Groups of variables in temporal order, earliest first.")
-@click.option("--forbid-within-tiers", is_flag=True, help="Also forbid edges between variables of the same tier.")
-@click.option("--root", "roots", multiple=True, metavar="A", help="A variable without parents; repeatable.")
-@click.option("--leaf", "leaves", multiple=True, metavar="A", help="A variable without children; repeatable.")
-@click.option(
-    "--context", multiple=True, metavar="A", help="A variable that only other context variables may cause; repeatable."
-)
-@click.option("--max-parents", type=click.IntRange(min=0), metavar="N", help="Maximum number of parents per variable.")
-@click.option(
-    "--knowledge",
-    "knowledge_file",
-    type=FILE,
-    metavar="FILE",
-    help="A TOML file with required, forbidden, tiers, roots, leaves, max_parents.",
-)
-@click.option(
-    "--exact/--no-exact",
-    default=None,
-    help="Prove that the graph is optimal, or bound the gap, up to 64 columns.  [default: within a budget of families]",
-)
-@click.option("--hidden", is_flag=True, help="Allow hidden common causes: the answer is a PAG (docs/hidden.md).")
-@click.option("--start", type=FILE, metavar="GRAPH", help="Start from this graph, e.g. an edited result.")
-@click.option("--bootstrap", type=COUNT, metavar="N", help="Refit on N resamples to see how stable edges are.")
-@click.option(
-    "--resampling",
-    type=click.Choice(["bootstrap", "subsample", "block"]),
-    default="bootstrap",
-    show_default=True,
-    help="bootstrap: rows with replacement; subsample: half of the rows; block: blocks of consecutive rows.",
-)
-@click.option("--clusters", metavar="COLUMN", help="Resample whole clusters, named by this column (not a variable).")
-@click.option(
-    "--seeds", type=click.IntRange(min=2), metavar="N", help="Fit with N seeds to see which edges depend on them."
-)
-@click.option("--weights", metavar="COLUMN", help="Row weights, in this column (not a variable); w counts as w rows.")
-@worker_options
-@click.option(
-    "--imputations",
-    type=click.IntRange(min=2),
-    metavar="M",
-    help="Number of imputed tables for --missing impute, with one search each.  [default: 10]",
-)
-@experiment_options
-@click.option(
-    "--no-other-targets", is_flag=True, help="Experiments with known targets (--targets) change no other variable."
-)
-@click.option("--drift", is_flag=True, help="Small shifts between experiments are drift, not targets (--experiment).")
-@group_options
-@data_options
-@rows_options
+@click.option("-o", "--output", type=FILE, metavar="DIR", help="Folder for the result, the picture and the report.")
+@click.option("--force", is_flag=True, help="Replace the run in DIR, or write into a folder that contains other files.")
+@config_option
 @json_option
 @quiet_option
 def fit(data: tuple[Path, ...], output: Path | None, force: bool, as_json: bool, quiet: bool, **options: Any) -> None:
@@ -136,31 +113,29 @@ def fit(data: tuple[Path, ...], output: Path | None, force: bool, as_json: bool,
     \b
     Examples:
       drbo fit table.csv
-      drbo fit table.csv -o result --time-limit 5m --penalty 2
+      drbo fit table.csv -o result --time-limit 5m --score-option penalty=2
       drbo fit table.csv --tiers "age,sex;dose;outcome" --json
-      drbo fit trial.csv --context site --context arm
       drbo fit visits.csv --groups patient
-      drbo fit runs.csv --experiment run --control plain --targets targets.csv
+      drbo fit runs.csv --experiment run --control plain --set targets=targets.csv
       drbo fit table.csv -o result --bootstrap 100 --workers 2
-      drbo fit survey.csv --missing impute --imputations 20
-      drbo fit messy.xlsx --drop id,date --types "sex=category,grade=low<medium<high"
-      drbo fit counts.csv --weights times --seeds 10
-      drbo fit table.csv --start result --require "dose->outcome" -o edited
+      drbo fit survey.csv --missing impute --set imputations=20
+      drbo fit messy.xlsx --read sheet=2 --drop id,date --types "sex=category,grade=low<medium<high"
+      drbo fit counts.csv --weights times --set seeds=10
+      drbo fit table.csv --set start=result --require "dose->outcome" -o edited
       drbo fit clinic.npz hospital.npz
       drbo fit --config run.toml
     """
-    arguments = fit_arguments(options)
-    check_combinations(options)
+    request = FitRequest.of(options)
     if output is not None:
         check_folder(output, force=force)
-    with limited_run(run_settings(arguments).time_limit) as run:
-        _fit(data, output, arguments, options, run, force=force, as_json=as_json, quiet=quiet)
+    with limited_run(request.settings.time_limit) as run:
+        _fit(data, output, request, options, run, force=force, as_json=as_json, quiet=quiet)
 
 
 def _fit(
     data: tuple[Path, ...],
     output: Path | None,
-    arguments: dict[str, Any],
+    request: FitRequest,
     options: dict[str, Any],
     run: Run,
     *,
@@ -171,45 +146,39 @@ def _fit(
     """Read the table, search, save and print the result."""
     from drbo.gathering import in_time
 
-    with executor_for(options["workers"], options["dask"]) as executor:
-        unread = gathered(data, options, run_settings(arguments).max_memory, executor, quiet=quiet)
+    design, policy = request.arguments["design"], request.arguments["policy"]
+    with executor_for(options["workers"]) as executor:
+        unread = gathered(data, options, request.settings.max_memory, executor, quiet=quiet)
         frame: Any
         if unread is None:
             with in_time("raise it"):
-                frame, weights, resampling = read_rows(data[0], options, quiet=quiet)
+                frame, resampling = read_rows(data[0], options, request, quiet=quiet)
         else:
-            kind, n = "bootstrap" if unread.counts is None else "counted", options["bootstrap"]
-            frame, weights, resampling = unread, None, None if n is None else {"n": n, "kind": kind}
-        if options["start"] is not None:
-            labels = (options["groups"], options["experiment"])
-            arguments["start"] = start_of(options["start"], [str(name) for name in frame.columns if name not in labels])
+            kind, wish = "bootstrap" if unread.counts is None else "counted", request.bootstrap
+            frame, resampling = unread, None if wish is None else {"n": wish.n, "kind": kind}
+        names = [str(name) for name in frame.columns if name not in design.labels]
+        start = None if request.start is None else start_of(request.start, names)
         call = command_line(click.get_current_context())
         with run_folder(output, force=force):
-            one_search = options["missing"] != "impute" and options["seeds"] is None
             if output is not None:
-                resampling = _planned(output, call, frame, weights, resampling, options, one_search)
-            where = {"executor": executor, "checkpoint": output / CHECKPOINT if output and one_search else None}
-            extra = {"resampling": resampling, "weights": weights, "seeds": options["seeds"]}
+                resampling = _planned(output, call, frame, resampling, request)
+            folder = output / CHECKPOINT if output and request.one_search else None
+            arguments = request.arguments | {"executor": executor}
+            extra: dict[str, Any] = {"resampling": resampling, "seeds": request.seeds, "settings": request.settings}
             try:
-                found = search(frame, arguments | where, run, quiet=quiet, **extra)
+                found = search(frame, arguments, run, quiet=quiet, start=start, checkpoint=folder, **extra)
             except DataError as error:
-                raise error if unread is not None else refused(error, frame, options) from error
+                raise error if unread is not None else refused(error, frame, design, policy) from error
             result = replace(found, call=call)
             finish(result, output, as_json=as_json, quiet=quiet)
-    exit_if_interrupted(result, output if one_search else None)
+    exit_if_interrupted(result, output if request.one_search else None)
 
 
 def _planned(
-    output: Path,
-    call: str,
-    frame: Any,
-    weights: Any,
-    resampling: dict[str, Any] | None,
-    options: dict[str, Any],
-    one_search: bool,
+    output: Path, call: str, frame: Any, resampling: dict[str, Any] | None, request: FitRequest
 ) -> dict[str, Any] | None:
     """Save what the run was asked for, and return the arguments of the bootstrap with the file for its resamples."""
-    plan = Plan(call, time.strftime("%Y-%m-%d %H:%M:%S"), resumable=one_search)
+    plan = Plan(call, time.strftime("%Y-%m-%d %H:%M:%S"), resumable=request.one_search)
     clusters = None
     if resampling is not None:
         plan = replace(plan, resamples=resampling["n"], kind=resampling["kind"])
@@ -218,7 +187,8 @@ def _planned(
     if clusters is not None:
         from drbo.data.checks.prepare import Preparation
 
-        clusters = clusters[Preparation(missing=options["missing"]).used_rows(frame, weights)]
+        preparation = Preparation(request.arguments["design"], request.arguments["policy"])
+        clusters = clusters[preparation.used_rows(frame, None)]
     with writing(output):
         plan.save(output, clusters)
     return resampling
@@ -230,9 +200,11 @@ def search(
     run: Run,
     *,
     quiet: bool,
+    settings: Settings | None = None,
     resampling: dict[str, Any] | None = None,
-    weights: Any = None,
     seeds: int | None = None,
+    start: Any = None,
+    checkpoint: Path | None = None,
 ) -> "Result":
     """Fit the estimator and show its progress; then the resamples, if any are wanted."""
     # Read when torch is loaded. Its threads otherwise spin while they wait for work: on a busy machine several times
@@ -240,15 +212,15 @@ def search(
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     from drbo.estimator import DrBO
 
-    with watch_for(run_settings(arguments), quiet=quiet, tell=say) as watch:
+    with watch_for(settings or Settings(), quiet=quiet, tell=say) as watch:
         run.announce = watch.interrupted
-        model = DrBO(**arguments, callbacks=[watch])
+        model = DrBO(**arguments)
         with Deadline(None if seeds is None else current().share(seeds)):
-            model.fit(frame, sample_weight=weights)
+            model.fit(frame, start=start, checkpoint=checkpoint, callbacks=[watch])
         if seeds is not None:
-            model.stability(frame, seeds, sample_weight=weights)
+            model.stability(frame, seeds, start=start, callbacks=[watch])
     if resampling is not None and model.result_.search.stop is not Stop.INTERRUPTED:
-        refit(model, frame, resampling | {"sample_weight": weights}, quiet=quiet)
+        refit(model, frame, resampling, quiet=quiet)
     result: Result = model.result_
     return result
 

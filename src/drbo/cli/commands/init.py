@@ -7,8 +7,9 @@ from typing import Any
 import click
 
 from drbo.cli.messages import OutputError, say
-from drbo.cli.options import FILE, NOT_IN_FILES
+from drbo.cli.options import FILE, NOT_IN_FILES, PAIRS
 from drbo.cli.output import writing
+from drbo.cli.pairs import OTHERS
 from drbo.data.files.plain_text import plain
 from drbo.errors import SettingsError
 from drbo.settings import public_settings
@@ -16,15 +17,26 @@ from drbo.settings import public_settings
 #: Options of 'drbo fit' that the file does not list: those about this one call, and what has a table of its own.
 LEFT_OUT = {
     *NOT_IN_FILES,
-    *("as_json", "quiet", "changes", "knowledge_file", "help"),
-    *("require", "forbid", "tiers", "forbid_within_tiers", "roots", "leaves", "max_parents"),
+    *("as_json", "quiet", "knowledge_file", "help", *PAIRS.values()),
+    *("require", "forbid", "tiers", "roots"),
 }
 HEAD = """\
 # A run of drbo: drbo fit --config {name}
 # Lines that begin with # are defaults or examples; remove the # to change a value. Options on the command line take
 # precedence over this file.
 """
-KNOWLEDGE = """
+TABLES = """
+[read]  # how the file is read, if that is not detected
+# separator = ";"
+# decimal = ","
+# encoding = "cp1252"
+# header = false
+# sheet = "2"  # of an Excel file
+# stream = true  # piece by piece
+
+[score_options]
+# penalty = 2  # multiplier of the BIC penalty, or "ebic"
+
 [knowledge]  # constraints that every graph satisfies
 # required = ["age -> income"]
 # forbidden = ["wet -> rain"]
@@ -62,7 +74,7 @@ def init(path: Path, data: str | None, force: bool) -> None:
         )
     lines = [HEAD.format(name=plain(path.name)), "[fit]", f"data = {_toml(table)}", 'output = "run"']
     lines += _options(fit.params)
-    lines += ["", "[settings]  # of the search", *_settings(), KNOWLEDGE]
+    lines += ["", "[settings]  # of the search, and what is rarely changed", *_settings(), TABLES]
     with writing(path):
         write_file(path, "\n".join(lines).encode())
     say(f"wrote {path}; next: drbo fit --config {path}")
@@ -83,7 +95,7 @@ def _options(parameters: Iterable[click.Parameter]) -> list[str]:
 
 def _settings() -> list[str]:
     lines = []
-    for name, about in public_settings().items():
+    for name, about in (OTHERS | public_settings()).items():
         value = "..." if about["default"] is None else _toml(about["default"])
         lines.append(f"# {name} = {value}  # {about['meaning']}")
     return lines

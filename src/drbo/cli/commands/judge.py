@@ -9,7 +9,8 @@ import click
 from drbo.cli.interrupts import start_of_program
 from drbo.cli.messages import say, show
 from drbo.cli.options import FILE, duration, json_option, score_choice, score_options
-from drbo.cli.table_options import data_options, group_option, read_frame
+from drbo.cli.pairs import score_options_of
+from drbo.cli.table_options import data_options, group_option, policy_of, read_frame
 from drbo.deadline import Deadline, current
 from drbo.errors import SettingsError
 from drbo.progress import under_way
@@ -86,6 +87,7 @@ def judge(
 
 def _judged(data: Path, graph: Path, as_is: bool, options: dict[str, Any]) -> "Judgement":
     """Read the table and the graph, and judge."""
+    from drbo.data.checks.experiments import control_rows
     from drbo.data.reading.frames import as_frame
     from drbo.result.judge import judge as judged
     from drbo.result.result import Result
@@ -103,12 +105,12 @@ def _judged(data: Path, graph: Path, as_is: bool, options: dict[str, Any]) -> "J
         if result.graph.kind == "pag":
             return _judged_with_hidden(result, frame, options, groups)
         dag, names = result.dag, result.names
-        if options["score"] != "auto" or options["penalty"] is not None:
+        if options["score"] != "auto" or options["score_option"]:
             choice = _asked(frame[[*names, *([groups] if groups else [])]], options, groups)
         else:
             choice = score_of_file(result.score_name, None, f"the result in {graph}"), result.scoring.plain_options
     if result is not None and (found := result.claims.experiments) is not None:
-        frame = found.asked.of_control(frame)  # its independences hold in the control
+        frame = control_rows(frame, found.design)  # its independences hold in the control
     with under_way("judging", tell=say):
         return judged(
             dag, frame, names=names, score=choice[0], score_options=choice[1], test=options["test"],
@@ -123,11 +125,9 @@ def _judged_with_hidden(
     """Judge a graph that allows hidden causes, with its own score."""
     if options["score"] not in ("auto", result.score_name):
         raise SettingsError(f"--score {options['score']} cannot judge a graph with hidden causes", hint="omit --score")
-    penalty = {} if options["penalty"] is None else {"penalty": options["penalty"]}
+    own = result.scoring.plain_options | score_options_of(options["score_option"])
     given = {name: options[name] for name in ("test", "n_random", "n_permutations", "seed")}
-    return result.reading.judge(
-        frame, given | {"score_options": result.scoring.plain_options | penalty, "groups": groups}
-    )
+    return result.reading.judge(frame, given | {"score_options": own, "groups": groups})
 
 
 def _complete(frame: "pd.DataFrame", options: dict[str, Any]) -> "pd.DataFrame":
@@ -157,11 +157,13 @@ def _from_file(frame: "pd.DataFrame", graph: Path, options: dict[str, Any]) -> t
 def _asked(frame: "pd.DataFrame", options: dict[str, Any], groups: str | None) -> tuple[Any, dict[str, Any]]:
     """Return the score that a fit of this table would use, and its options."""
     from drbo.data.checks.prepare import Preparation
+    from drbo.design import DataPolicy, Design
 
-    data = Preparation(on_constant=options["on_constant"], on_collinear="keep", groups=groups).prepare(frame)
+    policy = DataPolicy(on_constant=policy_of(options).on_constant, on_collinear="keep")
+    data = Preparation(Design(groups=groups), policy).prepare(frame)
     for note in data.notes:
         say(f"note: {note}")
-    name, chosen, *_ = score_choice(data.table, options["score"], options["penalty"])
+    name, chosen, *_ = score_choice(data.table, options["score"], options["score_option"])
     return name, chosen
 
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import click
 
-from drbo.cli.executors import executor_for, worker_options
+from drbo.cli.executors import executor_for, worker_option
 from drbo.cli.interrupts import limited_run
 from drbo.cli.many_rows import opened
 from drbo.cli.messages import say
 from drbo.cli.options import COUNT, FILE, duration, quiet_option
-from drbo.cli.table_options import stream_file_options
+from drbo.cli.table_options import column_options
 
 
 @click.command(short_help="Sum up a table for a fit without its rows.")
@@ -24,8 +24,8 @@ from drbo.cli.table_options import stream_file_options
 )
 @click.option("--time-limit", type=duration, metavar="TIME", help="Stop after this time, such as 60s, 5m or 1h.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="S", help="Random seed.")
-@worker_options
-@stream_file_options
+@worker_option
+@column_options
 @quiet_option
 def moments(
     data: tuple[Path, ...],
@@ -63,7 +63,7 @@ def moments(
     with (
         limited_run(time_limit),
         in_time("run the same command again: it continues where it stopped"),
-        executor_for(options["workers"], options["dask"]) as executor,
+        executor_for(options["workers"]) as executor,
     ):
         totals = work.run(begun, spread_over(executor))
     if not quiet:

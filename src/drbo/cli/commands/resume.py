@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from drbo.cli.commands.fit import exit_if_interrupted, finish, refit
-from drbo.cli.executors import executor_for, worker_options
+from drbo.cli.executors import executor_for, worker_option
 from drbo.cli.interrupts import Run, limited_run, start_of_program
 from drbo.cli.messages import say
 from drbo.cli.options import COUNT, FILE, duration, json_option, own_score, quiet_option
@@ -40,11 +40,11 @@ if TYPE_CHECKING:
 @click.option(
     "--score", callback=own_score, metavar="module:Class", help="The score of the search, if it is not built in."
 )
-@worker_options
+@worker_option
 @json_option
 @quiet_option
 def resume(
-    run: Path, as_json: bool, quiet: bool, bootstrap: int | None, workers: int | None, dask: str | None, **changes: Any
+    run: Path, as_json: bool, quiet: bool, bootstrap: int | None, workers: int | str | None, **changes: Any
 ) -> None:
     """Continue the search that 'drbo fit -o RUN' saved in the folder RUN.
 
@@ -64,7 +64,7 @@ def resume(
     plan = Plan.load(home)
     _check_saved(folder, home, plan)
     with limited_run(None) as limited:
-        with held(home), executor_for(workers, dask) as executor:
+        with held(home), executor_for(workers) as executor:
             if bootstrap is not None:
                 plan = (plan or Plan("", time.strftime("%Y-%m-%d %H:%M:%S"))).with_resamples(bootstrap)
                 with writing(home):

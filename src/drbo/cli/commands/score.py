@@ -8,7 +8,7 @@ import click
 
 from drbo.cli.messages import say, show
 from drbo.cli.options import FILE, json_option, score_choice, score_options
-from drbo.cli.table_options import data_options, group_options, read_checked
+from drbo.cli.table_options import data_options, group_option, read_checked
 from drbo.data.files.plain_text import table
 
 
@@ -16,7 +16,7 @@ from drbo.data.files.plain_text import table
 @click.argument("data", type=FILE)
 @click.argument("graph", type=FILE)
 @score_options
-@group_options
+@group_option
 @data_options
 @json_option
 def score(data: Path, graph: Path, as_json: bool, **options: Any) -> None:
@@ -33,7 +33,7 @@ def score(data: Path, graph: Path, as_json: bool, **options: Any) -> None:
         say(f"note: {note}")
     adjacency, names = read_graph(graph, names=checked.names)
     dag = check_dag(adjacency, names)
-    name, chosen, *_ = score_choice(checked, options["score"], options["penalty"])
+    name, chosen, *_ = score_choice(checked, options["score"], options["score_option"])
     made = build_score(name, checked, chosen)
     content = _parts(made, dag, chosen)
     show(json.dumps(content, indent=2, allow_nan=False) if as_json else _text(content), machine=as_json)

@@ -15,14 +15,11 @@ from drbo.data.reading.lines import check_width
 from drbo.data.statistics.blocks import is_large
 from drbo.data.statistics.table import Table
 from drbo.deadline import current
+from drbo.design import OnCollinear, OnConstant
 from drbo.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
     import pandas as pd
-
-#: What to do with a column that never changes, or that other columns determine.
-OnConstant = Literal["error", "drop"]
-OnCollinear = Literal["error", "drop", "keep"]
 
 MIN_ROWS = 3
 MIN_COLUMNS = 2

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.arrays import Bools, Floats, Indices
+from drbo.design import Design
 from drbo.errors import DataError, SettingsError, name_hint
 
 if TYPE_CHECKING:
@@ -95,55 +96,19 @@ class Experiments:
             )
 
 
-@dataclass(frozen=True)
-class ExperimentColumn:
-    """The column that names the experiment of each row, the label of the control, and what is known about targets.
+def split_experiments(frame: "pd.DataFrame", design: Design) -> tuple["pd.DataFrame", Experiments]:
+    """Return the table without the column of experiments, and the experiments.
 
     Examples
     --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"run": ["hot", "plain"] * 5, "speed": np.arange(10.0)})
-    >>> rest, found = ExperimentColumn("run", "plain", {"hot": "speed"}).split(frame)
+    >>> rest, found = split_experiments(frame, Design(experiment="run", control="plain", targets={"hot": "speed"}))
     >>> list(rest), found.labels, found.known[0].kind
     (['speed'], ('plain', 'hot'), 'soft')
     """
-
-    column: str
-    control: str
-    targets: Any = None  # in any form that known_targets takes
-
-    @classmethod
-    def of(cls, column: str | None, control: str, targets: Any) -> "ExperimentColumn | None":
-        """Return the column that was asked for; None: all rows are alike."""
-        if column is None and targets is not None:
-            raise SettingsError(
-                "targets needs the column that names the experiment of each row",
-                hint="give experiment='COLUMN' (--experiment)",
-            )
-        return None if column is None else cls(column, control, targets)
-
-    def split(self, frame: "pd.DataFrame") -> tuple["pd.DataFrame", Experiments]:
-        """Return the table without the column, and the experiments."""
-        return split_experiments(frame, self.column, self.control, self.targets)
-
-    def of_control(self, frame: "pd.DataFrame") -> "pd.DataFrame":
-        """Return the rows of the control without the column; all rows of a table that does not have it."""
-        if self.column not in frame:
-            return frame
-        rows = (frame[self.column].astype(str) == self.control).to_numpy()
-        if not rows.any():
-            raise DataError(
-                f"no row of column '{self.column}' is the control '{self.control}'",
-                hint="give rows of the control, or a table without this column",
-            )
-        return frame.loc[rows].drop(columns=self.column)
-
-
-def split_experiments(
-    frame: "pd.DataFrame", column: str, control: str, targets: Any = None
-) -> tuple["pd.DataFrame", Experiments]:
-    """Return the table without the column of experiments, and the experiments."""
-    if not isinstance(column, str) or column not in frame:
+    column, control, targets = design.experiment, design.control, design.targets
+    if column is None or column not in frame:
         raise SettingsError(f"there is no column {column!r} that names experiments", hint=name_hint(column, frame))
     given, rest = frame[column], frame.drop(columns=column)
     if (missing := given.isna().to_numpy()).any():
@@ -160,6 +125,19 @@ def split_experiments(
     found = Experiments(codes, labels, known, column)
     found.check_rows()
     return rest, found
+
+
+def control_rows(frame: "pd.DataFrame", design: Design) -> "pd.DataFrame":
+    """Return the rows of the control without the column of experiments; all rows of a table that does not have it."""
+    if design.experiment not in frame:
+        return frame
+    rows = (frame[design.experiment].astype(str) == design.control).to_numpy()
+    if not rows.any():
+        raise DataError(
+            f"no row of column '{design.experiment}' is the control '{design.control}'",
+            hint="give rows of the control, or a table without this column",
+        )
+    return frame.loc[rows].drop(columns=design.experiment)
 
 
 def _labels(found: list[str], column: str, control: str) -> tuple[str, ...]:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from drbo.arrays import Bools, Floats, Indices
-from drbo.data.checks.check import OnCollinear, OnConstant, apply_policy, without_collinear
+from drbo.data.checks.check import apply_policy, without_collinear
 from drbo.data.checks.columns import is_constant
 from drbo.data.statistics.table import Table
+from drbo.design import OnCollinear, OnConstant
 from drbo.errors import DataError, SettingsError, name_hint
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def in_larger_groups(codes: Indices) -> Bools:
         raise DataError(
             "every group has one row, so nothing is grouped",
             hint="omit the groups; if rows are independent although neighbours look alike, use groups=False "
-            "(--independent-rows)",
+            "(--groups none)",
         )
     left = int(kept.sum()) - len(np.unique(codes[kept]))
     if left < MIN_LEFT:

@@ -1,8 +1,7 @@
 """From what a user passes to ``fit`` to a checked table: columns, missing values, weights and groups."""
 
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,17 +10,18 @@ import numpy.typing as npt
 from drbo.arrays import Bools, Floats
 from drbo.data.checks.advice import complete_error
 from drbo.data.checks.audit import audit_time, serial_rows
-from drbo.data.checks.check import OnCollinear, OnConstant, check_table, recheck
-from drbo.data.checks.experiments import ExperimentColumn, Experiments
+from drbo.data.checks.check import check_table, recheck
+from drbo.data.checks.experiments import Experiments, split_experiments
 from drbo.data.checks.groups import in_larger_groups, split_groups, within_groups
-from drbo.data.checks.missing import Policy, complete_rows, missing_cells, note, table_policy
+from drbo.data.checks.missing import complete_rows, missing_cells, note, table_policy
 from drbo.data.checks.summed import check_missing, checked_sums
 from drbo.data.checks.types import typed
 from drbo.data.checks.weights import checked_weights, weights_in_words
 from drbo.data.reading.frames import as_frame
 from drbo.data.statistics.moments import effective_rows
 from drbo.data.statistics.table import Table
-from drbo.errors import DataError, SettingsError
+from drbo.design import DataPolicy, Design, Missing
+from drbo.errors import DataError, SettingsError, name_hint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,52 +57,74 @@ class Preparation:
 
     Parameters
     ----------
-    missing : what to do with missing values, one of :data:`drbo.data.checks.missing.Policy`.
-    on_constant, on_collinear : what to do with columns that carry no information of their own.
-    groups : the column that says which rows belong together, or a label per row: see :mod:`drbo.data.checks.groups`.
-        False: the order of the rows means nothing.
+    design : how the rows came about: groups, experiments, weights.
+    policy : what to do about columns and cells.
     parts : the score can count a row as less than one: rows that depend on the rows before them then count as fewer.
-    types : what the columns of these names hold, see :func:`drbo.data.checks.types.typed`.
-    experiments : the column that names the experiment of each row; see :mod:`drbo.data.checks.experiments`.
     """
 
-    missing: Policy = "error"
-    on_constant: OnConstant = "error"
-    on_collinear: OnCollinear = "error"
-    groups: Any = None
+    design: Design = field(default_factory=Design)
+    policy: DataPolicy = field(default_factory=DataPolicy)
     parts: bool = False
-    types: Mapping[str, str] | None = None
-    experiments: ExperimentColumn | None = None
 
     def _frame(self, X: Any) -> "pd.DataFrame":
-        return typed(as_frame(X), self.types)
+        return typed(as_frame(X), self.policy.types)
 
     def variables(self, X: Any) -> Any:
-        """Return what is passed to a fit without the column of groups or of experiments."""
-        if self.experiments is not None:
-            return self.experiments.split(self._frame(X))[0]
-        return split_groups(self._frame(X), self.groups)[0] if isinstance(self.groups, str) else X
+        """Return what is passed to a fit without the columns of weights, of groups or of experiments."""
+        if isinstance(self.design.weights, str):
+            return self._unweighted.variables(self._split_weights(X, None)[0])
+        if self.design.experiment is not None:
+            return split_experiments(self._frame(X), self.design)[0]
+        return split_groups(self._frame(X), self.design.groups)[0] if self.design.group_column else X
+
+    def _split_weights(self, X: Any, sample_weight: npt.ArrayLike | None) -> tuple[Any, Any]:
+        """Return the table without the column of weights, and the weights."""
+        weights = self.design.weights
+        if sample_weight is not None:
+            raise SettingsError("weights of rows are given twice", hint="omit sample_weight, or weights of the design")
+        if not isinstance(weights, str) or isinstance(X, Table):
+            return X, weights
+        frame = as_frame(X)
+        if weights not in frame:
+            raise SettingsError(f"there is no column '{weights}' with weights of rows", hint=name_hint(weights, frame))
+        return frame.drop(columns=weights), frame[weights].to_numpy()
+
+    @property
+    def _columns_policy(self) -> dict[str, Any]:
+        return {"on_constant": self.policy.on_constant, "on_collinear": self.policy.on_collinear}
+
+    @property
+    def of_independent_rows(self) -> "Preparation":
+        """The same for rows without an order."""
+        return replace(self, design=replace(self.design, groups=False))
+
+    @property
+    def _unweighted(self) -> "Preparation":
+        """The same for a table whose weights are given beside it."""
+        return replace(self, design=replace(self.design, weights=None))
 
     def prepare(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> Prepared:
         """Return the checked table of a fit."""
+        if self.design.weights is not None:
+            return self._unweighted.prepare(*self._split_weights(X, sample_weight))
         if isinstance(X, Table):
             return self._of_statistics(X, sample_weight)
-        if self.experiments is not None:
+        if self.design.experiment is not None:
             return self._by_experiment(X, sample_weight)
-        if split_groups(self._frame(X), self.groups)[1] is not None:
+        if split_groups(self._frame(X), self.design.groups)[1] is not None:
             return self._grouped(X, sample_weight)
         told = list[str]()
-        frame = typed(as_frame(X), self.types, told)
+        frame = typed(as_frame(X), self.policy.types, told)
         weights = None if sample_weight is None else self._weights(sample_weight, frame)
         if weights is not None:
             frame, weights = frame.loc[weights > 0], weights[weights > 0]
-        policy = table_policy(self.missing)
-        policies: dict[str, Any] = {"on_constant": self.on_constant, "on_collinear": self.on_collinear}
+        policy = table_policy(self.policy.missing)
+        policies = self._columns_policy
         try:
             table, notes = check_table(frame, **policies, missing=policy)
         except DataError as error:
             raise complete_error(error, frame, **policies, missing=policy) from error
-        if self.missing == "em" and table.incomplete and "categorical" in table.kinds:
+        if self.policy.missing == "em" and table.incomplete and "categorical" in table.kinds:
             name = table.names[table.kinds.index("categorical")]
             raise DataError(
                 f"column '{name}' is categorical, but missing=\"em\" requires numeric columns",
@@ -111,19 +133,19 @@ class Preparation:
         if policy == "keep" and (missing := missing_cells(frame)).any():
             worth = (
                 f"; the effective sample size is {effective_rows(table.values):.1f} rows"
-                if self.missing == "em"
+                if self.policy.missing == "em"
                 else ""
             )
-            notes = (note(frame, missing, self.missing) + worth, *notes)
+            notes = (note(frame, missing, self.policy.missing) + worth, *notes)
         if weights is not None:
-            weights = weights[complete_rows(frame)] if self.missing == "drop" else weights
+            weights = weights[complete_rows(frame)] if self.policy.missing == "drop" else weights
             table, notes = replace(table, weights=weights), (*notes, weights_in_words(weights))
         table, notes = self._counted(table, (*told, *notes))
-        return Prepared(list(frame.columns), table, notes, independent=self.groups is False)
+        return Prepared(list(frame.columns), table, notes, independent=self.design.groups is False)
 
     def _counted(self, table: Table, notes: tuple[str, ...] = ()) -> tuple[Table, tuple[str, ...]]:
         """Let rows that depend on the rows before them count as fewer, where the score can; say so in the notes."""
-        if not self.parts or self.groups is False or "categorical" in table.kinds:
+        if not self.parts or self.design.groups is False or "categorical" in table.kinds:
             return table, notes
         found = serial_rows(table)
         if found is None or not found.dependent or all(len(np.unique(c)) <= FEW_VALUES for c in table.values.T):
@@ -138,9 +160,9 @@ class Preparation:
         if given.whole:
             why = "statistics", "they say how the rows came about"
         for what, other in (
-            ("experiments", self.experiments),
-            ("groups", self.groups or None),
-            ("types", self.types),
+            ("experiments", self.design.experiment),
+            ("groups", self.design.groups or None),
+            ("types", self.policy.types),
             ("sample weights", sample_weight),
         ):
             if other is not None:
@@ -152,12 +174,12 @@ class Preparation:
         if given.whole:
             recheck(given)
         elif given.all_kept:
-            notes, data = check_missing(given, self.missing), self.prepare(given.frame())
+            notes, data = check_missing(given, self.policy.missing), self.prepare(given.frame())
             return replace(data, notes=(*notes, *data.notes))
         else:
-            table, notes = checked_sums(given, self.missing, self.on_constant, self.on_collinear)
+            table, notes = checked_sums(given, self.policy.missing, self.policy.on_constant, self.policy.on_collinear)
         table, notes = self._counted(table, notes)
-        return Prepared(list(given.names), table, notes, independent=self.groups is False)
+        return Prepared(list(given.names), table, notes, independent=self.design.groups is False)
 
     def _by_experiment(self, X: Any, sample_weight: npt.ArrayLike | None) -> Prepared:
         """Return the checked table of a fit with the experiment of every row."""
@@ -173,38 +195,36 @@ class Preparation:
 
     def _split(self, X: Any) -> tuple["pd.DataFrame", Experiments]:
         """Return the variables and the experiments, and refuse what does not go together with these."""
-        assert self.experiments is not None
-        if self.groups is not None and self.groups is not False:
+        if self.design.groups is not None and self.design.groups is not False:
             raise SettingsError(
                 "groups cannot be combined with experiments: differences between experiments are what counts",
                 hint="omit one of them",
             )
-        if self.missing in ("em", "impute"):
+        if self.policy.missing in ("em", "impute"):
             raise SettingsError(
-                f"missing='{self.missing}' cannot be combined with experiments, whose moments are computed one by one",
+                f"missing='{self.policy.missing}' cannot be combined with experiments, whose moments are computed one "
+                "by one",
                 hint="use missing='drop'",
             )
-        return self.experiments.split(as_frame(X))
+        return split_experiments(as_frame(X), self.design)
 
     @property
     def _plain(self) -> "Preparation":
         """The same for a table without a column of experiments."""
-        return replace(self, experiments=None, parts=False)
+        return replace(self, design=replace(self.design, experiment=None, targets=None), parts=False)
 
     def _grouped(self, X: Any, sample_weight: npt.ArrayLike | None) -> Prepared:
         """Return the checked table of a fit without the differences between groups."""
         used = self.used_rows(X, sample_weight)
-        frame, codes = split_groups(self._frame(X), self.groups)
+        frame, codes = split_groups(self._frame(X), self.design.groups)
         assert codes is not None
         alone = int((np.bincount(codes) == 1).sum())
         kept = frame.loc[used].reset_index(drop=True)
-        policy: Policy = "error" if self.missing == "drop" else self.missing
-        given = replace(self, groups=None, parts=False, types=None, missing=policy)
-        data = given.prepare(kept)
-        table, notes = within_groups(
-            data.table, codes[used], on_constant=self.on_constant, on_collinear=self.on_collinear
-        )
-        if self.missing == "drop" and (missing := missing_cells(frame)).any():
+        missing_left: Missing = "error" if self.policy.missing == "drop" else self.policy.missing
+        policy = replace(self.policy, types=None, missing=missing_left)
+        data = Preparation(replace(self.design, groups=None), policy).prepare(kept)
+        table, notes = within_groups(data.table, codes[used], **self._columns_policy)
+        if self.policy.missing == "drop" and (missing := missing_cells(frame)).any():
             notes = (*notes, note(frame, missing, "drop"))
         if alone:
             notes = (*notes, f"groups of one row were dropped ({alone}): they show no change within a group")
@@ -213,14 +233,17 @@ class Preparation:
 
     def again(self, X: Any, names: "Sequence[str]", sample_weight: npt.ArrayLike | None = None) -> Table:
         """Return the named columns, checked, with missing values, weights and groups treated as in the fit."""
-        if self.experiments is not None:
+        if self.design.weights is not None:
+            rest, weights = self._split_weights(X, sample_weight)
+            return self._unweighted.again(rest, names, weights)
+        if self.design.experiment is not None:
             rest, found = self._split(X)
             table = self._plain.again(rest, names, sample_weight)
             kept = found.take(self._plain.used_rows(rest, sample_weight))
             return self._counted(replace(table, experiments=kept))[0]
         used = self.used_rows(X, sample_weight)
-        frame, codes = split_groups(self._frame(X), self.groups)
-        policy: Any = "keep" if self.missing == "em" else "error"
+        frame, codes = split_groups(self._frame(X), self.design.groups)
+        policy: Any = "keep" if self.policy.missing == "em" else "error"
         table, _ = check_table(frame.loc[used, list(names)], on_collinear="keep", missing=policy)
         if codes is not None:
             return self._counted(within_groups(table, codes[used], on_collinear="keep")[0])[0]
@@ -229,9 +252,11 @@ class Preparation:
 
     def used_rows(self, X: Any, sample_weight: npt.ArrayLike | None) -> Bools:
         """Return (n,) True for the rows that a fit of this table uses."""
-        if self.experiments is not None:
+        if self.design.weights is not None:
+            return self._unweighted.used_rows(*self._split_weights(X, sample_weight))
+        if self.design.experiment is not None:
             return self._plain.used_rows(self._split(X)[0], sample_weight)
-        frame, codes = split_groups(self._frame(X), self.groups)
+        frame, codes = split_groups(self._frame(X), self.design.groups)
         used = np.ones(len(frame), dtype=bool)
         if sample_weight is not None:
             if codes is not None:
@@ -240,7 +265,7 @@ class Preparation:
                     hint="omit the weights, or repeat rows that occurred several times",
                 )
             used &= checked_weights(sample_weight, len(frame)) > 0
-        if self.missing == "drop":
+        if self.policy.missing == "drop":
             used[used] = complete_rows(frame.loc[used])
         if codes is not None:
             used[used] = in_larger_groups(codes[used])

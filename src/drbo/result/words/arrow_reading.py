@@ -212,12 +212,13 @@ class ArrowReading(Reading):
         return replace(found, effects=tuple(one for one in found.effects if one_pair or any(one.total)))
 
     def judge(self, X: Any, options: dict[str, Any]) -> "Judgement":
+        from drbo.data.checks.experiments import control_rows
         from drbo.data.reading.frames import as_frame
         from drbo.result.judge import judge
         from drbo.scores.named import score_of_file
 
         if (found := self.result.claims.experiments) is not None:
-            X = found.asked.of_control(as_frame(X))
+            X = control_rows(as_frame(X), found.design)
         if "score" not in options:
             options = options | {"score": score_of_file(self.result.score_name, None, "the result")}
         return judge(self.result.dag, X, names=self.result.names, **options)

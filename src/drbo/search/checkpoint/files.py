@@ -20,7 +20,7 @@ from drbo.data.files.files import MAX_TEXT_BYTES, npz_bytes, read_bytes, read_js
 from drbo.errors import CheckpointError, ResultError, write_hint
 from drbo.search.state import Fields, Restorable, pack
 
-FORMAT, FORMAT_VERSION = "drbo-checkpoint", 2
+FORMAT, FORMAT_VERSION = "drbo-checkpoint", 3
 MANIFEST, PREVIOUS = "checkpoint.json", "checkpoint.previous.json"
 STATE_NAME = re.compile(r"state-[0-9a-f]{1,64}\.npz")
 MAX_STATE_BYTES = 2**34
@@ -72,10 +72,11 @@ def read_signed(path: Path, kind: str, version: int) -> dict[str, Any]:
         if not isinstance(content, dict) or content.get("format") != kind:
             raise CheckpointError(f"{path} is not a saved search", hint="give a folder that 'drbo fit -o' wrote")
         found = content.get("version")
-        if found == 1 < version:
+        if isinstance(found, int) and 1 <= found < version:
             raise CheckpointError(
-                f"{path} was saved by drbo 0.1 (format version 1), which this version cannot read",
-                hint="finish it with drbo 0.1, or start a new search",
+                f"{path} was saved by an earlier version of drbo (format version {found}), which this version cannot "
+                "read",
+                hint="finish it with that version, or start a new search",
             )
         if found != version:
             raise CheckpointError(

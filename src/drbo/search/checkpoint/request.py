@@ -8,7 +8,7 @@ from drbo.errors import CheckpointError, ResultError
 from drbo.search.checkpoint.files import MANIFEST, OWNER_ONLY, PREVIOUS, read_signed, signed
 from drbo.search.state import Fields
 
-FORMAT, FORMAT_VERSION = "drbo-request", 1
+FORMAT, FORMAT_VERSION = "drbo-request", 3
 REQUEST = "request.json"
 
 

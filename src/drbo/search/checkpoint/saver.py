@@ -26,23 +26,19 @@ from drbo.data.files.files import (
 )
 from drbo.data.statistics.stored import arrays_of, table_of, words_of
 from drbo.data.statistics.table import Table
-from drbo.errors import CheckpointError, DrboError, ResultError
-from drbo.knowledge import Knowledge
+from drbo.errors import CheckpointError, ResultError
 from drbo.search.base import Search
 from drbo.search.checkpoint import files, request
+from drbo.search.checkpoint.parameters import adjacency_of, arguments_of, check_parameters
 from drbo.search.outcome import Progress
 from drbo.search.state import HINT, Fields, State
 from drbo.search.stopping import Limits, Recorder
-from drbo.settings import Settings
 
 #: Shortest time between two saves, and the largest part of the run that saving may take.
 LEAST_SECONDS = 10.0
 LARGEST_SHARE = 0.02
 TABLE = "table.npz"
 MAX_TABLE_BYTES = 16 * MAX_ARRAY_BYTES
-#: Parameters of the estimator that are words, and the largest whole number among the settings.
-WORDS = ("preset", "prune", "device", "on_constant", "on_collinear", "missing", "score")
-MOST_SETTING = 2**62
 #: A run of a thousand years.
 MOST_SECONDS = 1e11
 
@@ -181,19 +177,15 @@ class Saved:
 
     def arguments(self, max_evals: int | None = None, time_limit: float | None = None) -> dict[str, Any]:
         """Return the arguments of the estimator, with room for more evaluations than were spent."""
-        given = dict(self.about["parameters"])
-        settings = _settings(given["settings"])
-        if max_evals is not None:
-            settings = settings.with_(max_evals=int(self.about["n_evals"]) + max_evals)
-        if time_limit is not None:
-            settings = settings.with_(time_limit=time_limit)
-        start = None if given["start"] is None else _adjacency(given["start"], len(self.about["columns"]))
-        groups = given["groups"]
-        if groups is not None and len(groups) < 2:
-            groups = groups[0] if groups else False  # a name, or the rows were said to be independent
-        known = _knowledge(given["knowledge"])
-        hidden = bool(given["hidden"])
-        return given | {"settings": settings, "knowledge": known, "start": start, "groups": groups, "hidden": hidden}
+        settings: dict[str, Any] = {} if max_evals is None else {"max_evals": int(self.about["n_evals"]) + max_evals}
+        settings |= {} if time_limit is None else {"time_limit": time_limit}
+        return arguments_of(self.about["parameters"], settings)
+
+    @property
+    def start(self) -> Bools | None:
+        """The DAG that the search was to start from."""
+        edges = self.about["parameters"]["start"]
+        return None if edges is None else adjacency_of(edges, len(self.about["columns"]))
 
     def course(self, fresh: Course) -> Course:
         """Return ``fresh``, which was just made from the same parts, in the state that was saved, if there is one."""
@@ -215,16 +207,6 @@ def make_folder(folder: Path) -> None:
         raise CheckpointError(
             f"the search cannot be saved: {folder}: {error.strerror or error}", hint="choose another folder"
         ) from error
-
-
-def _adjacency(edges: list[Any], d: int) -> Bools:
-    """Return the matrix of edges, each a pair of columns by number."""
-    for edge in edges:
-        if not isinstance(edge, list) or len(edge) != 2 or not all(type(k) is int and 0 <= k < d for k in edge):
-            raise CheckpointError("the start of the saved search must be pairs of columns", hint=HINT)
-    matrix = np.zeros((d, d), dtype=bool)
-    matrix[tuple(np.array(edges, dtype=np.intp).reshape(-1, 2).T)] = True
-    return matrix
 
 
 def _write_table(folder: Path, table: Table) -> str:
@@ -268,55 +250,5 @@ def _check_about(about: Fields) -> None:
         for one in table.listed("known"):
             if not (isinstance(one, list) and len(one) == 3 and all(isinstance(word, str) for word in one)):
                 table.refuse("known", "be lists of experiment, column and kind", f"{one!r:.80}")
-    given = about.part("parameters")
-    for name in ("experiment", "control"):
-        if given.has(name):
-            given.text(name)
-    if given.has("targets") and not all(isinstance(one, dict) for one in given.mapping("targets").values()):
-        given.refuse("targets", "be kinds by column", "others")
-    for name in WORDS:
-        given.text(name)
-    given.integer("random_state", 0, 2**4096)
-    given.integer("hidden", 0, 1)
-    if given.has("score_options"):
-        given.mapping("score_options")
-    if given.has("start"):
-        given.listed("start")
-    if given.has("groups"):
-        groups = given.listed("groups")
-        kind = str if len(groups) == 1 else int
-        if not all(type(group) is kind for group in groups):
-            given.refuse("groups", "be a name or whole numbers", "others")
-    _settings(given.mapping("settings"))
-    _knowledge(given.mapping("knowledge"))
+    check_parameters(about.part("parameters"))
     about.finish()
-
-
-def _settings(given: dict[str, Any]) -> Settings:
-    """Return the settings of a saved search; all of them must be there."""
-    _check_settings(given, Settings().to_dict())
-    try:
-        return Settings.from_dict(given)
-    except DrboError as error:
-        raise CheckpointError(f"the settings of the saved search: {error.message}", hint=error.hint) from error
-
-
-def _check_settings(given: Any, known: dict[str, Any]) -> None:
-    """Refuse settings of other names, or whole numbers that are too large."""
-    names = set(given) if isinstance(given, dict) else set()
-    if names != known.keys():
-        name = min(names ^ known.keys())
-        which = "no" if name in known else "the unknown"
-        raise CheckpointError(f"the settings of the saved search have {which} setting {name!r:.80}", hint=HINT)
-    for name, value in given.items():
-        if isinstance(known[name], dict):
-            _check_settings(value, known[name])
-        elif isinstance(value, int) and abs(value) > MOST_SETTING:
-            raise CheckpointError(f"{name} of the saved search must be at most {MOST_SETTING}", hint=HINT)
-
-
-def _knowledge(given: dict[str, Any]) -> Knowledge:
-    try:
-        return Knowledge.from_mapping(given)
-    except DrboError as error:
-        raise CheckpointError(f"the knowledge of the saved search: {error.message}", hint=error.hint) from error

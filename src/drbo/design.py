@@ -1,0 +1,173 @@
+"""How the rows of a table came about, and what is done about its columns and cells: two parameters of a fit."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from inspect import Parameter, signature
+from typing import Any, Literal, Self, get_args
+
+import numpy as np
+
+from drbo.errors import ParameterError, SettingsError, name_hint
+
+#: What is done about missing values, and about columns that never change or that other columns determine.
+Missing = Literal["error", "drop", "em", "impute"]
+OnConstant = Literal["error", "drop"]
+OnCollinear = Literal["error", "drop", "keep"]
+
+
+class NamedParameters:
+    """A class whose objects are made from named parameters; an unknown one is refused with the place that it has.
+
+    It works by ``__new__``, so that the signature of ``__init__``, which scikit-learn reads, stays as it is.
+    """
+
+    def __new__(cls, *_places: Any, **given: Any) -> Self:
+        """Refuse unknown parameters before Python does, with a hint."""
+        known = signature(cls.__init__).parameters
+        open_ended = any(one.kind is Parameter.VAR_KEYWORD for one in known.values())
+        for name in () if open_ended else given:
+            if name not in known:
+                hint = f"use {MOVED[name]}" if name in MOVED else name_hint(name, list(known)[1:], "parameters")
+                raise ParameterError(f"{cls.__name__} has no parameter '{name}'", hint=hint)
+        return super().__new__(cls)
+
+
+class ParameterSet(NamedParameters):
+    """A frozen dataclass of parameters that scikit-learn can read, as in ``DrBO().set_params(design__groups="id")``."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]  # a dataclass
+
+    def __repr__(self) -> str:
+        """Return the call that makes it, without defaults; arrays and tables are shown by their name."""
+        given = {one.name: (getattr(self, one.name), one.default) for one in fields(self)}  # type: ignore[arg-type]
+        shown = {
+            name: name if np.ndim(value) else repr(value)
+            for name, (value, default) in given.items()
+            if np.ndim(value) or value != default
+        }
+        return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in shown.items())})"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class Design(ParameterSet):
+    """How the rows of a table came about.
+
+    Parameters
+    ----------
+    experiment : a column (not a variable) that names the experiment of each row: what each experiment changes is found
+        together with the graph. See docs/experiments.md.
+    control : the label of rows in which no experiment changed anything.
+    targets : known targets, such as ``{"heated": "heat"}``, or ``{"heated": {"heat": "hard"}}`` if causes are cut off;
+        or a table with the columns experiment, target and, optionally, kind.
+    groups : a column (not a variable), or an array of labels, that says which rows belong together, such as those of a
+        patient: only changes within groups count. False: rows are independent. See docs/groups.md.
+    weights : a column (not a variable), or an array of numbers: a row of weight w counts as w equal rows, as with
+        ``sample_weight`` of a fit.
+
+    Examples
+    --------
+    >>> Design(groups="patient")
+    Design(groups='patient')
+    >>> Design(targets={"heated": "heat"})
+    Traceback (most recent call last):
+        ...
+    drbo.errors.SettingsError: targets needs the column that names the experiment of each row (...)
+    """
+
+    experiment: str | None = None
+    control: str = "observational"
+    targets: Any = None
+    groups: Any = None
+    weights: Any = None
+
+    def __post_init__(self) -> None:
+        words: dict[str, tuple[Any, str]] = {
+            "experiment": (self.experiment or "", "the name of a column"),
+            "control": (self.control, "a label"),
+        }
+        for name, (value, what) in words.items():
+            if not isinstance(value, str):
+                raise SettingsError(f"{name} must be {what}, got {value!r:.80}", hint="give it as text")
+        if self.experiment is None and self.targets is not None:
+            raise SettingsError(
+                "targets needs the column that names the experiment of each row",
+                hint="give experiment='COLUMN' (--experiment)",
+            )
+        if self.weights is not None and not isinstance(self.weights, str) and np.ndim(self.weights) != 1:
+            raise SettingsError(
+                f"weights must be the name of a column or one number per row, got {self.weights!r:.80}",
+                hint="omit it if all rows count once",
+            )
+
+    @property
+    def group_column(self) -> str:
+        """The column that says which rows belong together; empty: none does."""
+        return self.groups if isinstance(self.groups, str) else ""
+
+    @property
+    def labels(self) -> list[str]:
+        """The columns that are no variables."""
+        return [name for name in (self.experiment, self.groups, self.weights) if isinstance(name, str)]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class DataPolicy(ParameterSet):
+    """What to do about columns and cells that a score cannot use as they are.
+
+    Parameters
+    ----------
+    missing : ``"error"``: refuse missing values; ``"drop"``: drop their rows; ``"em"``: estimate the covariance by EM,
+        for linear scores; ``"impute"``: search ``imputations`` imputed tables and count edges. See docs/missing.md.
+    imputations : number of imputed tables for ``missing="impute"``.
+    on_constant, on_collinear : what to do with columns that are constant, or determined by other columns.
+    types : what columns hold, where that is not plain: ``{"sex": "category", "dose": "number", "grade": "low<high"}``.
+
+    Examples
+    --------
+    >>> DataPolicy(missing="impute", imputations=20)
+    DataPolicy(missing='impute', imputations=20)
+    >>> DataPolicy(missing="guess")
+    Traceback (most recent call last):
+        ...
+    drbo.errors.SettingsError: missing must be one of error, drop, em, impute, got 'guess' (the default is 'error')
+    """
+
+    missing: Missing = "error"
+    imputations: int = 10
+    on_constant: OnConstant = "error"
+    on_collinear: OnCollinear = "error"
+    types: Mapping[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        for name, kind in (("missing", Missing), ("on_constant", OnConstant), ("on_collinear", OnCollinear)):
+            if (value := getattr(self, name)) not in get_args(kind):
+                allowed = ", ".join(get_args(kind))
+                raise SettingsError(
+                    f"{name} must be one of {allowed}, got {value!r:.80}", hint="the default is 'error'"
+                )
+        if isinstance(self.imputations, bool) or not isinstance(self.imputations, int) or self.imputations < 2:
+            raise SettingsError(
+                f"imputations must be a whole number of at least 2, got {self.imputations!r:.80}",
+                hint="the default is 10",
+            )
+        types: Any = {} if self.types is None else self.types
+        if not isinstance(types, Mapping) or not all(isinstance(word, str) for pair in types.items() for word in pair):
+            raise SettingsError(
+                f"types must be a mapping of columns to types, got {self.types!r:.80}",
+                hint='for example {"sex": "category"}',
+            )
+
+
+#: Where parameters that an estimator had in earlier versions, or that others have, are to be given.
+MOVED = {
+    "seed": "random_state=...",
+    "seeds": "stability(X, seeds=...)",
+    "n_jobs": "executor=...",
+    "penalty": "score_options={'penalty': ...}",
+    "sample_weight": "fit(X, sample_weight=...), or design=Design(weights=...)",
+    **{one.name: f"design=Design({one.name}=...)" for one in fields(Design)},
+    **{one.name: f"policy=DataPolicy({one.name}=...)" for one in fields(DataPolicy)},
+    **{name: f"fit(X, {name}=...)" for name in ("start", "checkpoint", "callbacks")},
+}
