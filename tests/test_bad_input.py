@@ -290,7 +290,7 @@ CASES = [
     Case("dates stored as text", _table(day=["2024-01-01", "2024-01-02"] * 3), "'2024-01-01'", "days since"),
     Case("cells of an unsupported type", _table(age=[{"x": 1}, 2, 3, 4, 5, 6]), "column 'age', row 0", "drop it"),
     # options of the check
-    Case("unknown policy", _data(np.eye(4), on_constant="skip"), "got 'skip'", "the default"),
+    Case("unknown policy", lambda: DataPolicy(on_constant="skip"), "got 'skip'", "the default"),
     # options of the search
     Case("setting out of range", _fit(settings={"dropout": 1.5}), "dropout must be in [0, 1), got 1.5", "0.1"),
     Case("unknown setting", _fit(settings={"dropuot": 0.3}), "unknown setting dropuot", "help(drbo.Settings)"),

@@ -78,9 +78,9 @@ class Choices:
     @classmethod
     def of(cls, parameters: Mapping[str, Any]) -> Self:
         """Return the choices among the parameters of an estimator."""
-        given = {each.name: parameters[each.name] for each in fields(cls)}
+        given = {each.name: parameters[each.name] for each in fields(cls) if each.name in parameters}
         for name, kind in (("design", Design), ("policy", DataPolicy)):
-            given[name] = kind() if given[name] is None else given[name]
+            given[name] = kind() if given.get(name) is None else given[name]
             if not isinstance(given[name], kind):
                 raise SettingsError(
                     f"{name} must be a {kind.__name__} object, got {given[name]!r:.80}",

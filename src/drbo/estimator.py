@@ -225,6 +225,8 @@ class DrBO(NamedParameters, FittedAttributes, BaseEstimator):
     def like(cls, result: Result, **changes: Any) -> Self:
         """Return an unfitted estimator with the score, settings, pruning, knowledge and seed of a result, with changes.
 
+        Constant columns are dropped and collinear ones kept, unless ``policy`` is among the changes.
+
         Examples
         --------
         >>> import numpy as np

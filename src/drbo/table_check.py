@@ -133,7 +133,7 @@ def check(X: Any, design: Design | None = None, policy: DataPolicy | None = None
     """
     source = source_of(X)
     frame, n_rows = (as_frame(X), None) if source is None else Gathering().sample(source)
-    choices = Choices.of({**vars(Choices()), "design": design, "policy": policy})
+    choices = Choices.of({"design": design, "policy": policy})
     frame = typed(frame, choices.policy.types)
     look = look_for_fit(frame, choices.design, choices.policy)
     n_rows = len(frame) if n_rows is None else n_rows

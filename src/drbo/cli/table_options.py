@@ -143,6 +143,8 @@ def read_frame(path: Path, options: Mapping[str, Any], *, quiet: bool = False) -
     assumed, notes = list[str](), list[str]()
     with under_way(f"reading {path}", quiet=quiet, tell=say):
         frame = read_table(path, read_options(options), notes=assumed)
+    if options.get("groups") == INDEPENDENT and INDEPENDENT in frame:
+        raise SettingsError("--groups none: the table has a column of this name", hint="rename the column")
     frame = typed(frame, parsed_types(options["types"] or ""), notes)
     if not quiet:
         for line in [f"read with {'; '.join(assumed)}"] * bool(assumed) + notes:

@@ -1,6 +1,6 @@
 """Checks every table before a score is built on it: shape, missing values, constant and collinear columns."""
 
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from drbo.data.statistics.table import Table
 from drbo.data.statistics.weights import checked_weights
 from drbo.deadline import current
 from drbo.design import OnCollinear, OnConstant
-from drbo.errors import DataError, SettingsError
+from drbo.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,9 +53,6 @@ def check_table(
     >>> table.kinds, table.levels, notes
     (('numeric', 'categorical'), (None, ('a', 'b')), ("column 'x1' contains text and ...",))
     """
-    _check_choice("on_constant", on_constant, get_args(OnConstant))
-    _check_choice("on_collinear", on_collinear, get_args(OnCollinear))
-    _check_choice("missing", missing, ("error", "drop", "keep"))
     notes = list[str]()
     table = read_columns(as_frame(data), missing, notes)
     table = apply_policy(table, find_constant(table), "on_constant", on_constant, notes)
@@ -145,13 +142,6 @@ def _stacked(frame: "pd.DataFrame", columns: list[Column]) -> Floats:
     for j, column in enumerate(columns):
         stacked[:, j] = column.values
     return stacked
-
-
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise SettingsError(
-            f"{name} must be one of {', '.join(choices)}, got {value!r}", hint=f"the default is '{choices[0]}'"
-        )
 
 
 def check_shape(n_rows: int, n_columns: int) -> None:

@@ -182,7 +182,7 @@ class Saved:
 
     def arguments(self, max_evals: int | None = None, time_limit: float | None = None) -> dict[str, Any]:
         """Return the arguments of the estimator, with room for more evaluations than were spent."""
-        settings = {} if max_evals is None else {"max_evals": int(self.about["n_evals"]) + max_evals}
+        settings: dict[str, Any] = {} if max_evals is None else {"max_evals": int(self.about["n_evals"]) + max_evals}
         settings |= {} if time_limit is None else {"time_limit": time_limit}
         return arguments_of(self.about["parameters"], settings)
 
