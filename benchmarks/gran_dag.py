@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.scores.base import Relative, Score
 from drbo.scores.families import Families
 from drbo.scores.splines import SplineScore
@@ -63,7 +63,7 @@ class TableScore(Score):
     name = "gp-table"
     cheap = True  # route auto may climb over orders: a look-up costs nothing
 
-    def __init__(self, data: Table, values: Floats) -> None:
+    def __init__(self, data: Statistics, values: Floats) -> None:
         super().__init__(data)
         self.data, self.values = data, values
         self.gain = self.n_rows
@@ -84,4 +84,4 @@ class TableScore(Score):
 
 def table_score(number: int) -> TableScore:
     """Return the score of a data set whose local scores are looked up."""
-    return TableScore(Table.from_array(data_set(number)[0]), local_scores(number))
+    return TableScore(Statistics.from_array(data_set(number)[0]), local_scores(number))

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from drbo import DrBO, Settings
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.scores.families import Families
 
 #: A small search; without the forests that propose whole parent sets, which would take most of its time.
@@ -36,7 +36,7 @@ def edges(model):
 
 def true_score(kind, frame, dag, **options):
     """Score a graph over the columns of a frame, without search and without canonical order."""
-    score = kind(Table.from_array(frame.to_numpy(), list(frame.columns)), **options)
+    score = kind(Statistics.from_array(frame.to_numpy(), list(frame.columns)), **options)
     families = Families.from_dags(np.asarray(dag, dtype=bool)[None])
     local, price = score.local(families), score.family_price(families)
     return float(score.combine(local, price)), local, price

@@ -74,7 +74,7 @@ CORE = [
     "graph.metrics",
     "knowledge",
     "constraints",
-    "data.statistics.table",
+    "data.statistics.statistics",
     "data.files.simulate",
 ]
 CORE_ROOMS = {"independence", "scores", "search", "choice", "claims"}
@@ -290,7 +290,7 @@ CLOCKS = {
     "data/reading/guard_child.py": "the processor time that a reader may take, beyond which there is no table",
     "data/files/lock.py": "the age of a lock",
     "data/statistics/moments_pass.py": "decides when the sums so far are saved, not what they are",
-    "data/statistics/table.py": "whether a time limit leaves time to sort a large table; a result says where not",
+    "data/statistics/statistics.py": "whether a time limit leaves time to sort a large table; a result says where not",
     "cli/__init__.py": "the start of the program, from which a time limit counts",
     "cli/commands/fit.py": "the date that a run was started",
     "cli/interrupts.py": "the start of the program, from which a time limit counts",
@@ -382,7 +382,7 @@ def test_the_front_door_opens_without_the_rest():
 
 def test_public_names():
     """Others build on these names."""
-    names = "DrBO Design DataPolicy Settings Knowledge Result Confidence Score Families Table check check_score "
+    names = "DrBO Design DataPolicy Settings Knowledge Result Confidence Score Families Statistics check check_score "
     names += "read_table DrboError load"
     assert set(drbo.__all__) == {*names.split(), "__version__"}
     assert dir(drbo) == sorted(drbo.__all__)

@@ -299,7 +299,7 @@ CASES = [
     Case("dates stored as text", _table(day=["2024-01-01", "2024-01-02"] * 3), "'2024-01-01'", "days since"),
     Case("cells of an unsupported type", _table(age=[{"x": 1}, 2, 3, 4, 5, 6]), "column 'age', row 0", "drop it"),
     # options of the check
-    Case("unknown policy", _data(np.eye(4), on_constant="skip"), "got 'skip'", "the default"),
+    Case("unknown policy", lambda: DataPolicy(on_constant="skip"), "got 'skip'", "the default"),
     # options of the search
     Case("setting out of range", _fit(settings={"dropout": 1.5}), "dropout must be in [0, 1), got 1.5", "0.1"),
     Case("unknown setting", _fit(settings={"dropuot": 0.3}), "unknown setting dropuot", "help(drbo.Settings)"),
@@ -366,11 +366,13 @@ CASES = [
     # configuration files
     Case("misspelt option", _config("[fit]\nseeed = 3"), "unknown option 'seeed' in [fit]", "did you mean seed"),
     Case("option outside of any table", _config("seed = 3"), "'seed' is outside of any table", "write [fit] above"),
-    Case("unknown table", _config("[fits]\nseed = 3"), "unknown table [fits]", "fit, settings and knowledge"),
+    Case("unknown table", _config("[fits]\nseed = 3"), "unknown table [fits]", "fit, knowledge, settings, read"),
     Case("file that is not TOML", _config("[fit\nseed"), "is not valid TOML", "drbo init"),
     Case("date instead of a duration", _config("[fit]\ntime-limit = 2024-01-01"), "got 2024-01-01", "drbo init"),
-    Case("number instead of a boolean", _config("[fit]\nexact = 1"), "true or false, got 1", "without quotes"),
-    Case("option for the command line only", _config("[fit]\ndask = 'a:1'"), "only on the command line", "--dask"),
+    Case("number instead of a boolean", _config("[fit]\nhidden = 1"), "true or false, got 1", "without quotes"),
+    Case(
+        "option for the command line only", _config("[fit]\nworkers = 'a:1'"), "only on the command line", "--workers"
+    ),
     Case(
         "code named by a configuration file",
         _code_in_a_config,

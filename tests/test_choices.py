@@ -6,7 +6,7 @@ import pytest
 
 from drbo.choices import Choices
 from drbo.data.checks.check import check_table
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import SettingsError
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
@@ -17,7 +17,7 @@ from drbo.settings import Settings
 
 
 def _table(n=50):
-    return Table.from_array(np.random.default_rng(0).normal(size=(n, 3)))
+    return Statistics.from_array(np.random.default_rng(0).normal(size=(n, 3)))
 
 
 @pytest.mark.parametrize(
@@ -57,20 +57,20 @@ def test_no_test_follows_the_search_so_that_the_optimum_is_shown():
 
 
 def test_few_rows_of_many_categories_pay_more_for_the_choice_among_pairs(rng):
-    table = Table.from_array(rng.integers(2, size=(60, 40)))
+    table = Statistics.from_array(rng.integers(2, size=(60, 40)))
     gamma = chance_gamma(score_class("bdeu"), table)
     choice = Choices(score="bdeu").of_score(table)
     assert choice.options == {"penalty": "ebic", "gamma": gamma}
     expected = f"penalty ebic with gamma {gamma:g}: with less, independent columns like these would get edges by chance"
     assert choice.reasons == (expected,)
     assert Choices(score="bdeu", score_options={"gamma": 0.7}).of_score(table).options["gamma"] == 0.7
-    many = Table.from_array(rng.integers(2, size=(500, 5)))
+    many = Statistics.from_array(rng.integers(2, size=(500, 5)))
     assert Choices(score="bdeu").of_score(many).options == {"penalty": "ebic"}
 
 
 def test_among_many_columns_a_linear_bic_pays_for_the_choice_among_pairs(rng):
     """As many as 20 independent columns of 100 rows have, 0.6 parents each at penalty 1: counted, and expected."""
-    table, wide = (Table.from_array(rng.normal(size=(100, d))) for d in (20, 50))
+    table, wide = (Statistics.from_array(rng.normal(size=(100, d))) for d in (20, 50))
     score = BicNV(table)
     alone = score.local(Families.from_sets(20, [(node, ()) for node in range(20)]))
     pairs = [(node, other) for node in range(20) for other in range(20) if node != other]

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from drbo import DataPolicy, Design, DrBO, Knowledge, Result, Settings
 from drbo.claims.refits.refit import TableRefit
 from drbo.constraints import Constraints
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import DataError, KnowledgeError, LockError, ScoreError, SettingsError
 from drbo.graph.dag import dag_to_cpdag, is_acyclic
 from drbo.scores.families import Families
@@ -267,7 +267,7 @@ class NoParents(BicNV):
 def test_a_plain_function_is_searched(rng):
     values = rng.normal(size=(200, 4))
     values[:, 2] += 2 * values[:, 0]
-    inner = Plain(Table.from_array(values))
+    inner = Plain(Statistics.from_array(values))
 
     def score(node, parents):
         return inner.local_one(node, parents)
@@ -328,7 +328,7 @@ def test_a_class_with_options():
 
 def test_an_object_sees_the_columns_in_the_order_of_the_table():
     frame = rain.frame()[["fall", "wet", "rain", "slippery", "sprinkler"]]
-    table = Table.from_array(frame.to_numpy(), list(frame.columns))
+    table = Statistics.from_array(frame.to_numpy(), list(frame.columns))
     result = rain.model(score=Plain(table), prune="auto").fit(frame).result_
     expected, _, _ = rain.true_score(BicNV, frame, result.searched_dag)
     assert result.score == pytest.approx(expected)
@@ -384,7 +384,7 @@ def test_what_cannot_be_scored_is_refused():
     with pytest.raises(DataError, match="missing values in column 'wet'"):
         model.score_on(rain.frame().assign(wet=np.nan))
     frame = rain.frame()
-    ready = rain.model(score=BicEV(Table.from_array(frame.to_numpy()))).fit(frame)
+    ready = rain.model(score=BicEV(Statistics.from_array(frame.to_numpy()))).fit(frame)
     with pytest.raises(SettingsError, match="a score object is bound to its own data"):
         ready.score_on(frame)
 
@@ -525,7 +525,7 @@ def test_an_interrupt_gives_the_best_so_far(max_evals):
             SettingsError,
             "prune 'cam' tests edges on pooled rows",
         ),
-        ({"score": BicEV(Table.from_array(np.eye(4)))}, ScoreError, "built for 4 columns, but the table has 5"),
+        ({"score": BicEV(Statistics.from_array(np.eye(4)))}, ScoreError, "built for 4 columns, but the table has 5"),
     ],
 )
 def test_bad_options_are_refused(options, kind, message):
@@ -598,11 +598,11 @@ def test_statistics_are_fitted_as_they_are(rng):
     a = rng.normal(size=400)
     frame = pd.DataFrame({"a": a, "b": a + rng.normal(size=400), "c": rng.normal(size=400)})
     weights = rng.integers(1, 4, size=400).astype(float)
-    table = Table.from_array(frame.to_numpy(), list(frame))
+    table = Statistics.from_array(frame.to_numpy(), list(frame))
     given = DrBO(random_state=0).fit(replace(table, weights=weights))
     assert given.result_.score == DrBO(random_state=0).fit(frame, sample_weight=weights).result_.score
     assert given.feature_names_in_.tolist() == list("abc")
     with pytest.raises(SettingsError, match="statistics cannot be combined with sample weights: they say how"):
         DrBO().fit(table, sample_weight=weights)
     with pytest.raises(DataError, match="column 'b' is constant"):
-        DrBO().fit(Table.from_array(frame.to_numpy() * [1, 0, 1], list(frame)))
+        DrBO().fit(Statistics.from_array(frame.to_numpy() * [1, 0, 1], list(frame)))

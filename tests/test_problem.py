@@ -7,7 +7,7 @@ import pytest
 from drbo import DataPolicy, Design, DrBO, Knowledge, Settings
 from drbo.choices import Choices, ScoreChoice
 from drbo.data.checks.prepare import Preparation
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import SettingsError
 from drbo.problem import NO_ORDER, Request, call_of, prepare, seed_of, where
 from drbo.scores.linear import BicNV
@@ -183,7 +183,7 @@ def test_completed_copies_of_a_table_share_one_choice_of_the_score():
 
 
 def test_a_table_that_there_is_no_time_to_sort_is_told(monkeypatch):
-    monkeypatch.setattr(Table, "is_hurried", True)
+    monkeypatch.setattr(Statistics, "is_hurried", True)
     problem = prepare(_request(), Preparation().prepare(rain.frame()))
     assert problem.is_hurried
     assert NO_ORDER in problem.reasons
@@ -214,7 +214,7 @@ def test_what_is_no_seed_is_refused(given):
 def test_only_scores_with_kernels_hear_of_the_device():
     assert where("gp", "cuda", Settings(max_memory=2.0)) == {"device": "cuda", "max_memory": 2.0}
     assert where("bic-nv", "cuda", Settings()) == {}
-    assert where(BicNV(Table.from_array(np.eye(3))), "cuda", Settings()) == {}
+    assert where(BicNV(Statistics.from_array(np.eye(3))), "cuda", Settings()) == {}
 
 
 def test_the_call_leaves_out_defaults_and_what_only_watches():

@@ -8,7 +8,7 @@ import pytest
 
 from drbo import DataPolicy, DrBO, Knowledge, Result
 from drbo.claims.refits.resampling import Refitted, Resampling
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import SettingsError
 from drbo.graph.marks import MarkedGraph
 from drbo.refitting import resampling_key
@@ -105,7 +105,7 @@ class TestBootstrap:
 
     def test_a_ready_made_score_cannot_be_refitted(self):
         table = self.collider()
-        model = DrBO(score=BicNV(Table.from_array(table.to_numpy())), max_evals=5).fit(table)
+        model = DrBO(score=BicNV(Statistics.from_array(table.to_numpy())), max_evals=5).fit(table)
         with pytest.raises(SettingsError, match="is bound to its own data"):
             model.bootstrap(table)
 

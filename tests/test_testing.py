@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import ScoreError, SettingsError
 from drbo.graph.dag import dag_to_cpdag, is_acyclic
 from drbo.scores.base import Score
@@ -15,7 +15,7 @@ from drbo.testing import check_score, covered_reversal
 @pytest.fixture
 def table(rng):
     mixing = np.eye(5) + np.triu(rng.normal(size=(5, 5)), 1)
-    return Table.from_array(rng.normal(size=(80, 5)) @ mixing)
+    return Statistics.from_array(rng.normal(size=(80, 5)) @ mixing)
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_good_scores_pass(score, table, options):
 @pytest.mark.parametrize("score", ["bic-nv", "bic-ev", "bge", "splines", "mixed", "mixed-cg"])
 @pytest.mark.parametrize("shape", [(3, 4), (6, 8), (5, 20), (20, 25)])
 def test_good_scores_pass_with_fewer_rows_than_columns(score, shape, rng):
-    check_score(score, Table.from_array(rng.normal(size=shape)))
+    check_score(score, Statistics.from_array(rng.normal(size=shape)))
 
 
 def test_every_option_is_put_in_the_order_of_the_table(table, options):
@@ -284,11 +284,11 @@ class Careless(BicNV):
     name = "careless"
 
     def __init__(self, table, **options):
-        super().__init__(Table(table.values, table.names, table.kinds, table.levels), **options)
+        super().__init__(Statistics(table.values, table.names, table.kinds, table.levels), **options)
 
 
 def test_weights_must_be_repeated_rows(rng):
-    table = Table.from_array(rng.normal(size=(60, 4)))
+    table = Statistics.from_array(rng.normal(size=(60, 4)))
     check_score("bge", table)
     with pytest.raises(ScoreError, match="a row of weight w does not count as w equal rows"):
         check_score(Careless, table)

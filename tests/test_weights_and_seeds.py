@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from drbo import DataPolicy, DrBO, Settings
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import DataError, SettingsError
 from drbo.scores.families import Families
 from drbo.scores.registry import build_score
@@ -44,9 +44,9 @@ def test_whole_weights_are_repeated_rows_for_every_family(score, intervened):
     d = values.shape[1]
     targets = rng.random((100, d)) < 0.2 if intervened else None
     again = None if targets is None else np.repeat(targets, times, axis=0)
-    table = Table.from_array(values)
-    weighted = Table(table.values, table.names, table.kinds, table.levels, times.astype(float))
-    repeated = Table.from_array(np.repeat(values, times, axis=0))
+    table = Statistics.from_array(values)
+    weighted = Statistics(table.values, table.names, table.kinds, table.levels, times.astype(float))
+    repeated = Statistics.from_array(np.repeat(values, times, axis=0))
     one = build_score(score, weighted, {"targets": targets, "penalty": 2})
     other = build_score(score, repeated, {"targets": again, "penalty": 2})
     sets = [(j, [(j + k) % d for k in range(1, size + 1)]) for j in range(d) for size in range(3)]

@@ -22,7 +22,7 @@ from drbo.data.checks.audit import explained, sortability
 from drbo.data.checks.check import check_table
 from drbo.data.files.datasets import load
 from drbo.data.files.simulate import Simulated, simulate, standardize
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import topological_order
 from drbo.scores.base import Score
 
@@ -79,10 +79,10 @@ class DataSet:
         """Return everything that a row depends on, but the seed; options of the score where there are any."""
         return {name: value for name, value in asdict(self).items() if name != "score_options" or value}
 
-    def table(self, drawn: Simulated) -> Table:
+    def table(self, drawn: Simulated) -> Statistics:
         """Return the table that methods get: numbers, or for a network categories."""
         if self.model != "network":
-            return Table.from_array(drawn.X)
+            return Statistics.from_array(drawn.X)
         import pandas as pd
 
         text = pd.DataFrame(np.char.add("level ", drawn.X.astype(int).astype(str)), columns=list(drawn.names))

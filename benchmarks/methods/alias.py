@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from benchmarks.methods.base import Graph, Record
 from drbo.claims.answer.prune import prune as prune_dag
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.paper.space import FullRankSpace
@@ -60,7 +60,7 @@ def learn(
     """Return the DAG with the best score, pruned; ``record`` gets it at every improvement, after pruning too."""
     n, d = values.shape
     evaluator = Evaluator(
-        build_score(score, Table.from_array(values), score_options),
+        build_score(score, Statistics.from_array(values), score_options),
         Settings(max_evals=max_evals).with_(count_known=True),
     )
     generator = torch.Generator(device).manual_seed(seed)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 import drbo
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 
 Graph = npt.NDArray[np.bool_]
 #: Called by sequential methods with the number of the step and the graph they would return there.
@@ -23,7 +23,7 @@ Learn = Callable[[], Any]
 class Task:
     """A table and the score that a method with the same score maximises."""
 
-    table: Table
+    table: Statistics
     score: str
     options: dict[str, Any] = field(default_factory=dict)
     seed: int = 0

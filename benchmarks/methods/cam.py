@@ -15,7 +15,7 @@ import numpy.typing as npt
 from benchmarks.methods.base import Graph, Record
 from drbo.claims.answer.cam import spline_term
 from drbo.claims.answer.prune import prune as prune_dag
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.scores.families import Families
 from drbo.scores.splines import SplineScore
 from drbo.search.evaluation.evaluator import Evaluator
@@ -79,7 +79,7 @@ def neighbours(values: Floats) -> Graph:
 def add_edges(values: Floats, allowed: Graph, df: int, record: Record | None) -> Graph:
     """Add the allowed edge with the largest gain until every allowed edge is there or would close a cycle."""
     d = values.shape[1]
-    score = SplineScore(Table.from_array(values), df=df, penalty=0.0)
+    score = SplineScore(Statistics.from_array(values), df=df, penalty=0.0)
     evaluator = Evaluator(score, Settings(max_evals=2**62))
     dag, reach = np.zeros((d, d), dtype=bool), np.eye(d, dtype=bool)  # reach[i, j]: a path leads from i to j
     gains = np.full((d, d), -np.inf)

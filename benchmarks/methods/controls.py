@@ -17,7 +17,7 @@ import numpy.typing as npt
 from benchmarks.methods.base import Graph, Record
 from drbo.claims.answer.prune import prune as prune_dag
 from drbo.data.files.simulate import random_dag
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import descendants
 from drbo.scores.families import Families
 from drbo.scores.registry import build_score
@@ -45,7 +45,9 @@ def learn(
 ) -> Graph:
     """Return the DAG of a tabu search with a score, pruned, or a random DAG with ``degree`` edges per node."""
     if method == "tabu":
-        evaluator = Evaluator(build_score(score, Table.from_array(values), score_options), Settings(max_evals=2**62))
+        evaluator = Evaluator(
+            build_score(score, Statistics.from_array(values), score_options), Settings(max_evals=2**62)
+        )
         return tabu(evaluator, lambda dag: prune_dag(prune, values, dag)[0], record)
     # The first word keeps it away from the graphs of drbo.data.files.simulate, which have plain seeds.
     graph = random_dag(values.shape[1], degree, np.random.default_rng([2**31, seed]))

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.methods.base import Graph, Learn, Task
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.scores.families import Families
 from drbo.scores.registry import build_score
 
@@ -257,7 +257,7 @@ def pgmpy_score(task: Task) -> Any:
     return BDeu(frame, equivalent_sample_size=task.scoring["ess"]) if task.score == "bdeu" else BIC(frame)
 
 
-def as_text(table: Table) -> Any:
+def as_text(table: Statistics) -> Any:
     """Return a table of categories as a data frame of text."""
     import pandas as pd
 

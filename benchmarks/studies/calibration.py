@@ -25,7 +25,7 @@ from benchmarks.studies.study import study
 from drbo import DrBO
 from drbo.claims.probabilities.posterior import by_sums, evidence
 from drbo.constraints import Constraints
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact.family_tables import all_tables
@@ -83,7 +83,7 @@ def drawn(kind: str, n: int, seed: int) -> tuple[Floats, Bools]:
 def probabilities(method: str, values: Floats) -> Floats:
     """Return the exact posterior of every edge under the default prior, as a fit gives it."""
     name, options = METHODS[method]
-    score = build_score(name, Table.from_array(values), options)
+    score = build_score(name, Statistics.from_array(values), options)
     tables = all_tables(Evaluator(score, Settings()), Constraints.none(D))
     return by_sums(evidence(tables.shares(score), score), np.zeros((D, D), dtype=bool), None)[0]
 

@@ -33,7 +33,7 @@ from benchmarks.parameters import Graphs, SampleSize, Seeds
 from benchmarks.rows import Row, read
 from benchmarks.studies.study import study
 from drbo import DrBO
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import cpdag_to_dag, dag_to_cpdag
 from drbo.graph.metrics import shd
 from drbo.scores.linear import BicNV
@@ -170,7 +170,7 @@ def run(
                 path = Path(folder) / "table.npy"
                 np.save(path, values)
                 ours = alone(path)
-                score = BicNV(Table.from_array(values), **ours["options"])
+                score = BicNV(Statistics.from_array(values), **ours["options"])
                 penalties = {"FLOP, equal penalty": multiple(score), "FLOP, recommended": RECOMMENDED}
                 goal, theirs = known.get((graph, rows, seed)), dict[str, tuple[np.ndarray, float] | str]()
                 if goal is None:

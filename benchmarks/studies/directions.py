@@ -30,7 +30,7 @@ from drbo import DrBO
 from drbo.claims.directions import EdgeDirection, edge_directions
 from drbo.claims.noise_check import noise_checks
 from drbo.constraints import Constraints
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.independence.residual_tests import TableTests
 from drbo.knowledge import Knowledge
 
@@ -87,7 +87,7 @@ def graphs(
 
 def _true(values: Floats, truth: Bools, seed: int) -> Row:
     start = time.process_time()
-    found = checked(Table.from_array(values), truth, seed)
+    found = checked(Statistics.from_array(values), truth, seed)
     return {**counts(found, truth, truth), "check_seconds": round(time.process_time() - start, 2)}
 
 
@@ -96,13 +96,13 @@ def _learned(values: Floats, truth: Bools, score: str, seed: int) -> Row:
     start = time.process_time()
     result = DrBO(score=score, random_state=seed).fit(values).result_
     middle = time.process_time()
-    noise_checks(TableTests(Table.from_array(values), seed), result.dag, result.scoring.regression)
+    noise_checks(TableTests(Statistics.from_array(values), seed), result.dag, result.scoring.regression)
     end = time.process_time()
     times = {"fit_seconds": round(2 * middle - start - end, 2), "check_seconds": round(end - middle, 2)}
     return {**counts(result.directions, result.dag, truth), **times}
 
 
-def checked(table: Table, dag: Bools, seed: int) -> tuple[EdgeDirection, ...]:
+def checked(table: Statistics, dag: Bools, seed: int) -> tuple[EdgeDirection, ...]:
     """Return the directions of a graph as the noise check alone gives them."""
     checks = noise_checks(TableTests(table, seed), dag)
     nothing = Constraints.of(Knowledge(), table.names)
@@ -159,7 +159,7 @@ def tuebingen(
 
 def pair_row(kind: str, n: int, values: Floats, seed: int) -> Row:
     """Check the arrow from the first column of a pair, its cause, to the second."""
-    table = Table.from_array(values, ["cause", "effect"])
+    table = Statistics.from_array(values, ["cause", "effect"])
     start = time.process_time()
     found = checked(table, np.array([[False, True], [False, False]]), seed)[0]
     seconds = round(time.process_time() - start, 3)

@@ -23,7 +23,7 @@ from benchmarks.rows import Row
 from benchmarks.studies.study import in_parallel, study
 from drbo.claims.answer.prune import prune
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.metrics import shd
 from drbo.scores.base import Score
 from drbo.scores.linear import BicEV
@@ -66,7 +66,7 @@ def problem(data: str, seed: int) -> Problem:
         score, (values, truth) = gran_dag.table_score(number), gran_dag.data_set(number)
         return values, score, dag_score(score, gran_dag.optimum(number)), lambda dag: shd(dag, truth)
     drawn = simulate(data, "linear", n=1_000, seed=seed)
-    linear = BicEV(Table.from_array(drawn.X))
+    linear = BicEV(Statistics.from_array(drawn.X))
     errors = lambda dag: shd(prune("threshold", drawn.X, dag)[0], drawn.dag)  # noqa: E731
     return drawn.X, linear, dag_score(linear, drawn.dag), errors
 

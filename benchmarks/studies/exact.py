@@ -36,7 +36,7 @@ from drbo import DrBO
 from drbo.constraints import Constraints
 from drbo.data.files.datasets import load
 from drbo.data.files.simulate import random_dag, simulate, standardize
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import topological_order
 from drbo.knowledge import Knowledge
 from drbo.scores.base import Score
@@ -98,11 +98,11 @@ def certify(
 ) -> Iterator[Row]:
     """Time the proofs at 20 columns."""
     for name, model in (("bic-nv", "linear"), ("bic-ev", "linear"), ("bge", "linear"), ("bdeu", "logistic")):
-        proved(build_score(name, Table.from_array(simulate("4ER1", model, n=50, seed=0).X)))  # type: ignore[arg-type]
+        proved(build_score(name, Statistics.from_array(simulate("4ER1", model, n=50, seed=0).X)))  # type: ignore[arg-type]
     for seed in seeds:
         for name, (values, scores) in sets_to_certify(seed, rows).items():
             for kind in scores if not data or name in data else ():
-                score, start = build_score(kind, Table.from_array(values), OPTIONS), time.perf_counter()
+                score, start = build_score(kind, Statistics.from_array(values), OPTIONS), time.perf_counter()
                 proof, count = proved(score)
                 seconds = time.perf_counter() - start
                 best = float(proof.best.scores[0])
@@ -127,7 +127,7 @@ def one_agreement(key: Row, fresh: Callable[[], Score] | None, values: Floats) -
     model = DrBO(**given, random_state=key["seed"], prune="none", exact=False, device="cpu", settings=settings)
     result = model.fit(values).result_
     seconds = time.perf_counter() - start
-    proof, _ = proved(fresh() if fresh else build_score(key["score"], Table.from_array(values), OPTIONS))
+    proof, _ = proved(fresh() if fresh else build_score(key["score"], Statistics.from_array(values), OPTIONS))
     top = float(proof.best.scores[0])
     return {
         **key,
@@ -184,12 +184,12 @@ def prove_large(score: Score, best: Bools, limits: Constraints, limit: float) ->
     return row | {"cpu_seconds": round(seconds, 2), "peak_gib": peak_gib()}
 
 
-def large_sets(scores: Names, graphs: Names, seed: int) -> Iterator[tuple[str, str, Table, Knowledge]]:
+def large_sets(scores: Names, graphs: Names, seed: int) -> Iterator[tuple[str, str, Statistics, Knowledge]]:
     """Yield the data sets with more than 20 columns: name, score, table and what is known."""
     for kind in (kind for kind in scores if kind in ("bic-nv", "bic-ev")):
         for graph in graphs:
             name, values = linear_table(graph, kind, seed)
-            yield name, kind, Table.from_array(values), Knowledge()
+            yield name, kind, Statistics.from_array(values), Knowledge()
     for kind in (kind for kind in scores if kind in ("bic-discrete", "bdeu")):
         for network in NETWORKS:
             data = table_of(network, seed)
@@ -198,7 +198,7 @@ def large_sets(scores: Names, graphs: Names, seed: int) -> Iterator[tuple[str, s
             yield name, kind, data, Knowledge(max_parents=3) if few else Knowledge()
 
 
-def table_of(network: str, seed: int) -> Table:
+def table_of(network: str, seed: int) -> Statistics:
     """Return data drawn from a discrete network."""
     declared = DataSet(network, network, "network")
     if declared.missing:
@@ -214,7 +214,7 @@ def large(
     limit: Annotated[float, "CPU seconds of a proof"] = 60.0,
 ) -> Iterator[Row]:
     """Prove, or bound, the optimum of more than 20 columns."""
-    warm = build_score("bic-nv", Table.from_array(simulate("22ER1", "linear", n=50, seed=0).X))
+    warm = build_score("bic-nv", Statistics.from_array(simulate("22ER1", "linear", n=50, seed=0).X))
     prove_large(warm, np.zeros((22, 22), dtype=bool), Constraints.of(Knowledge(max_parents=1), warm.names), 60.0)
     for seed in seeds:
         for name, kind, data, knowledge in large_sets(scores, graphs, seed):

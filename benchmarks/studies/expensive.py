@@ -23,7 +23,7 @@ from benchmarks.rows import Row
 from benchmarks.studies.study import best_device, study
 from drbo import DrBO
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.metrics import shd
 from drbo.scores.gp.gp import GpScore
 from drbo.settings import Settings
@@ -55,7 +55,7 @@ def run(
     for graph in (f"{d}ER{degree}" for d in nodes):
         for seed in seeds:
             data = simulate(graph, "gp", n=rows, seed=seed)
-            truth = dag_score(GpScore(Table.from_array(data.X), device=device), data.dag)
+            truth = dag_score(GpScore(Statistics.from_array(data.X), device=device), data.dag)
             for surrogate in surrogates:
                 settings = Settings(route="surrogate", max_local=local * len(data.dag), max_evals=1_000_000).with_(
                     **dict.fromkeys(LEFT_OUT[surrogate], False)

@@ -29,7 +29,7 @@ from drbo.choice.auto import choose_score
 from drbo.claims.answer.prune import prune
 from drbo.data.checks.check import check_table
 from drbo.data.files.simulate import linear_weights, random_dag, simulate, simulate_cos, simulate_gp, standardize
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.metrics import shd, shd_cpdag
 
 N_COLUMNS = 20
@@ -236,7 +236,7 @@ def chosen_for(model: str, graph: str, n: int, seed: int) -> str:
         weights = linear_weights(dag, rng)
         errors = noise(model, (n, len(dag)), rng) * rng.uniform(0.5, 2, size=len(dag))
         data = errors @ np.linalg.inv(np.eye(len(dag)) - weights)
-    chosen = choose_score(Table.from_array(data))
+    chosen = choose_score(Statistics.from_array(data))
     return chosen.name if chosen.noise_fits else "none"
 
 

@@ -35,7 +35,7 @@ from benchmarks.studies.study import study
 from drbo import DrBO
 from drbo.choices import Choices
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import dag_to_cpdag
 from drbo.scores.linear import BicNV
 from drbo.search.orders.search import OrderSearch
@@ -106,7 +106,7 @@ def run(
         for n in rows:
             for seed in seeds:
                 values, dag = drawn(file, name, n, seed)
-                table = Table.from_array(values)
+                table = Statistics.from_array(values)
                 default = Choices().penalty(BicNV, table)[0]
                 for method in methods:
                     for asked in penalties:

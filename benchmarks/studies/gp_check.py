@@ -22,7 +22,7 @@ from benchmarks.methods.metrics import dag_score
 from benchmarks.parameters import Numbers
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.scores.families import Families
 from drbo.scores.gp.paper import GpNV
 
@@ -64,7 +64,7 @@ def against_sklearn(name: str, values: npt.NDArray[np.float64], count: int, rng:
     from sklearn.gaussian_process.kernels import RBF
 
     families = random_families(values.shape[1], count, rng)
-    fit = GpNV(Table.from_array(values)).fit(families)
+    fit = GpNV(Statistics.from_array(values)).fit(families)
     shortfall, differences = [], []
     for row in range(count):
         inputs, y = values[:, families.parents[row]], values[:, families.nodes[row]]
@@ -93,9 +93,9 @@ def run(
     """Yield the fingerprints, then the comparison with scikit-learn."""
     for number in sets:
         values, dag = gran_dag.data_set(number)
-        yield fingerprint(f"set {number}", GpNV(Table.from_array(values)), dag, values.size, FINGERPRINTS[number])
+        yield fingerprint(f"set {number}", GpNV(Statistics.from_array(values)), dag, values.size, FINGERPRINTS[number])
     values, dag = sachs(gran_dag.data_folder() / "sachs")
-    score = GpNV(Table.from_array(values), alpha=1e-8, median_scale=True, standardize=True)
+    score = GpNV(Statistics.from_array(values), alpha=1e-8, median_scale=True, standardize=True)
     yield fingerprint("sachs", score, dag, values.size, SACHS)
     rng = np.random.default_rng(4)
     for number in sets:

@@ -32,7 +32,7 @@ from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import DrBO
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.units import unit_free
 from drbo.scores.base import Score
 from drbo.scores.families import Families
@@ -95,7 +95,7 @@ def run(
 ) -> Iterator[Row]:
     """Yield one row."""
     values = simulate("10ER4", model="gp", n=rows, seed=0).X
-    score = GpNV(Table.from_array(values), device=device)
+    score = GpNV(Statistics.from_array(values), device=device)
     asked = all_families(10) if every_family else random_families(10, families, np.random.default_rng(0))
     seconds, cpu = quickest(score, asked, repeats)
     row: Row = {"families": len(asked), "n": rows, "threads": torch.get_num_threads()}
@@ -185,7 +185,10 @@ def evidence(
     """Yield for each number of rows the error of the log evidence, and milliseconds and worth of the relatives."""
     for n in rows:
         data = simulate("20ER2", model="gp", n=n, seed=100)
-        score, asked = GpScore(Table.from_array(data.X)), families_near(data.dag, families, np.random.default_rng(0))
+        score, asked = (
+            GpScore(Statistics.from_array(data.X)),
+            families_near(data.dag, families, np.random.default_rng(0)),
+        )
         true, seconds = cpu_of(score, asked)
         columns, errors = unit_free(winsorized(data.X)), []
         for row in range(checked):

@@ -19,7 +19,7 @@ from benchmarks.rows import Row
 from benchmarks.studies.false_edges import independent
 from benchmarks.studies.study import study
 from drbo import DrBO, Families
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.units import unit_free
 from drbo.graph.metrics import shd
 from drbo.scores.base import Score
@@ -58,7 +58,7 @@ class SplinesLS(Score):
     evidence_scale = 2.0
     cheap = True
 
-    def __init__(self, table: Table, **options: object) -> None:
+    def __init__(self, table: Statistics, **options: object) -> None:
         super().__init__(table, **options)
         self.columns = unit_free(winsorized(table.values))
         self.bases = [natural_spline(column, DF) * len(column) ** 0.5 for column in self.columns.T]

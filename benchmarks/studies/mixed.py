@@ -125,7 +125,7 @@ def run(
     max_evals: Annotated[int | None, "evaluations of a search at most"] = None,
 ) -> Iterator[Row]:
     """Yield the rows of the simulated tables, then that of the real one."""
-    words = ["--score", score, *(["--penalty", penalty] if penalty else [])]
+    words = ["--score", score, *(["--score-option", f"penalty={penalty}"] if penalty else [])]
     words += ["--max-evals", str(max_evals)] if max_evals else []
     with tempfile.TemporaryDirectory() as folder, chdir(folder):
         for seed in seeds:

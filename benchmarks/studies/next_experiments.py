@@ -31,7 +31,7 @@ from benchmarks.studies.study import study
 from drbo import Design, DrBO, Result
 from drbo.claims.orientations import Ways, entropy, ways_left
 from drbo.data.checks.experiments import Experiments
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import dag_to_cpdag
 from drbo.scores.experiments import ExperimentBIC
 from drbo.search.orders.search import OrderSearch
@@ -174,7 +174,7 @@ def oracle(steps: Annotated[int, "experiments"] = MOST_REPLAYED) -> Iterator[Row
         labels = (CONTROL, *made)
         rows = codes.isin(labels).to_numpy()
         found = Experiments(codes[rows].map({label: code for code, label in enumerate(labels)}).to_numpy(), labels)
-        table = replace(Table.from_array(frame.loc[rows, names].to_numpy(np.float64), names), experiments=found)
+        table = replace(Statistics.from_array(frame.loc[rows, names].to_numpy(np.float64), names), experiments=found)
         search = OrderSearch(ExperimentBIC(table, penalty="ebic"), Settings(order_patience=QUICK), max_searches=1)
         return f1(search.run().best.dags[0], dag)
 

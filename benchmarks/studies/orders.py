@@ -25,7 +25,7 @@ from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import DrBO
 from drbo.data.files.simulate import Simulated, simulate, standardize
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import dag_to_cpdag
 from drbo.graph.metrics import compare, shd
 from drbo.scores.base import Score
@@ -86,7 +86,7 @@ def run(
             for seed in seeds:
                 drawn = simulate(graph, n=rows, seed=seed)
                 values = standardize(drawn.X) if data == "standardised" else drawn.X
-                given, columns = Simulated(values, drawn.dag, None, drawn.names), Table.from_array(values)
+                given, columns = Simulated(values, drawn.dag, None, drawn.names), Statistics.from_array(values)
                 score = build_score(SCORES[data], columns, {"penalty": penalty})
                 found = [ours(given, score, penalty, seconds, seed)]
                 task = Task(columns, score.name, {"penalty": penalty, "seconds": found[0]["seconds"]}, seed)

@@ -23,7 +23,7 @@ from benchmarks.rows import Row
 from benchmarks.studies.study import in_parallel, study
 from drbo import DrBO
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.scores.base import Score
 from drbo.scores.families import Families
 from drbo.search.evaluation.evaluator import Evaluator
@@ -44,7 +44,7 @@ class Known(Score):
     """Families that a search has asked for, in their order."""
 
     def __init__(self, values: Floats) -> None:
-        super().__init__(Table.from_array(values))
+        super().__init__(Statistics.from_array(values))
         self.asked: dict[tuple[int, ...], float] = {}
 
     def local_one(self, node: int, parents: tuple[int, ...]) -> float:

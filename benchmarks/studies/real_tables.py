@@ -29,7 +29,7 @@ from drbo import DrBO, Result
 from drbo.choice.auto import UNRANKED
 from drbo.choice.noise_model import model_checks
 from drbo.data.files.datasets import load
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 
 Bools = npt.NDArray[np.bool_]
 SCORES = ("auto", "bic-nv", "bic-ng", "bge", "splines", "splines-ranks")
@@ -134,7 +134,7 @@ def scales(
     for kind in kinds:
         for seed in seeds:
             values, truth = simulated(kind, SAMPLE, seed)
-            *unranked, ranks = model_checks(Table.from_array(values))
+            *unranked, ranks = model_checks(Statistics.from_array(values))
             if any(check.fits for check in unranked[:UNRANKED]):
                 continue
             for score in scores:

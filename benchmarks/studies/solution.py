@@ -23,7 +23,7 @@ from benchmarks.studies.study import study
 from drbo import DrBO
 from drbo.claims.answer.prune import prune
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.metrics import shd
 
 #: Model of the data, score and pruner of each graph.
@@ -40,7 +40,7 @@ class Watch:
     """A callback that notes when each SHD is reached; its own work stops the clock."""
 
     def __init__(self, data: np.ndarray, truth: np.ndarray, pruner: str, seed: int) -> None:
-        columns = Table.from_array(data).canonical_order(seed)[1]  # the search sees the columns in this order
+        columns = Statistics.from_array(data).canonical_order(seed)[1]  # the search sees the columns in this order
         self.pruner, self.data, self.truth = pruner, data[:, columns], truth[np.ix_(columns, columns)]
         self.start, self.paused = _clocks(), np.zeros(2)
         self.reached: dict[int, np.ndarray] = {}  # seconds and seconds of CPU

@@ -27,7 +27,7 @@ from benchmarks.rows import Row, commit
 from benchmarks.studies.study import best_device, in_parallel, study
 from drbo import DrBO
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.scores.linear import BicEV
 from drbo.search.bayes.screen import screened
 from drbo.search.loop import ProposalSearch
@@ -57,7 +57,7 @@ def paper_search(
 ) -> ProposalSearch:
     """Return a search on simulated data, with the rules of the paper but for the changes."""
     values = simulate(graph, n=1_000, seed=seed).X
-    score = BicEV(Table.from_array(values))
+    score = BicEV(Statistics.from_array(values))
     settings = Settings.preset("paper").with_(max_evals=10**9, **changes)
     constraints = screened(values, candidate_parents) if candidate_parents else None
     search = new_search(score, settings, constraints=constraints, seed=seed, device=device)
@@ -245,7 +245,7 @@ def growth(
 def curve_rows(graph: str, seed: int, rules: str, candidates: int, evals: int, device: str) -> list[Row]:
     """Run one search and return its best score at each step."""
     data = simulate(graph, n=1_000, seed=seed)
-    score, scale = BicEV(Table.from_array(data.X)), 1_000 * len(data.dag)
+    score, scale = BicEV(Statistics.from_array(data.X)), 1_000 * len(data.dag)
     settings = Settings.preset("paper").with_(max_evals=evals, n_candidates=candidates, **RULES[rules])
     recorder, start = Recorder(), time.perf_counter()
     new_search(score, settings, seed=seed, device=device).run([recorder, Limits(settings)])

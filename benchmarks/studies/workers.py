@@ -33,7 +33,7 @@ from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import DrBO
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV, Floats
 from drbo.search.evaluation import remote as seam
@@ -104,7 +104,7 @@ def child(kind: str) -> None:
     for limit in ("LEAST_SECONDS", "MOST_SECONDS", "PROBE_SECONDS"):
         setattr(seam, limit, VALGRIND * getattr(seam, limit))
     rng = np.random.default_rng(0)
-    score = BicNV(Table.from_array(rng.normal(size=(200, NODES))))
+    score = BicNV(Statistics.from_array(rng.normal(size=(200, NODES))))
     batches = np.triu(rng.random((BATCHES, DAGS, NODES, NODES)) < 0.2, 1)
     with ThreadPoolExecutor(1) as executor:
         evaluator = Evaluator(score, Settings(max_evals=10**6), executor if kind == "seam" else None)
@@ -182,7 +182,7 @@ def waiting(
     nodes: Annotated[int, "columns"] = 8,
 ) -> Iterator[Row]:
     """Time the same search with several workers, which are threads: waiting needs no processor."""
-    data = Table.from_array(simulate(f"{nodes}ER2", n=200, seed=100).X)
+    data = Statistics.from_array(simulate(f"{nodes}ER2", n=200, seed=100).X)
     for count in workers:
         score = Waiting(data)
         score.seconds, score.uneven = wait, uneven

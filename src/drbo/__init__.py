@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from drbo.claims.refits.confidence import Confidence as Confidence
     from drbo.data.reading.read import read_table as read_table
-    from drbo.data.statistics.table import Table as Table
+    from drbo.data.statistics.statistics import Statistics as Statistics
     from drbo.design import DataPolicy as DataPolicy
     from drbo.design import Design as Design
     from drbo.errors import DrboError as DrboError
@@ -38,14 +38,14 @@ _HOMES = {
     "Result": "drbo.result.result",
     "Score": "drbo.scores.base",
     "Settings": "drbo.settings",
-    "Table": "drbo.data.statistics.table",
+    "Statistics": "drbo.data.statistics.statistics",
     "check": "drbo.table_check",
     "check_score": "drbo.testing",
     "load": "drbo.result.files.storage",
     "read_table": "drbo.data.reading.read",
 }
 __all__ = [  # noqa: RUF022 - DrBO comes first in the docs
-    "DrBO", "Design", "DataPolicy", "Settings", "Knowledge", "Result", "Confidence", "Score", "Families", "Table",
+    "DrBO", "Design", "DataPolicy", "Settings", "Knowledge", "Result", "Confidence", "Score", "Families", "Statistics",
     "check", "check_score", "read_table", "DrboError", "load", "__version__",
 ]  # fmt: skip
 

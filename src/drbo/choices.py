@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, Self
 from drbo.choice.auto import choose_score, experiment_score
 from drbo.claims.answer.kci import MAX_ROWS
 from drbo.claims.answer.prune import BY_MOMENTS, PRUNERS, PrunerName
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.design import DataPolicy, Design
 from drbo.errors import SettingsError
 from drbo.knowledge import Knowledge
@@ -78,9 +78,9 @@ class Choices:
     @classmethod
     def of(cls, parameters: Mapping[str, Any]) -> Self:
         """Return the choices among the parameters of an estimator."""
-        given = {each.name: parameters[each.name] for each in fields(cls)}
+        given = {each.name: parameters[each.name] for each in fields(cls) if each.name in parameters}
         for name, kind in (("design", Design), ("policy", DataPolicy)):
-            given[name] = kind() if given[name] is None else given[name]
+            given[name] = kind() if given.get(name) is None else given[name]
             if not isinstance(given[name], kind):
                 raise SettingsError(
                     f"{name} must be a {kind.__name__} object, got {given[name]!r:.80}",
@@ -171,7 +171,7 @@ class Choices:
         given = getattr(self.settings, "time_limit", None) if self.time_limit is None else self.time_limit
         return given if isinstance(given, int | float) else None
 
-    def of_score(self, table: Table) -> ScoreChoice:
+    def of_score(self, table: Statistics) -> ScoreChoice:
         """Return the score, its options and why it was chosen."""
         if self.hidden and (
             texts := [name for name, kind in zip(table.names, table.kinds, strict=True) if kind != "numeric"]
@@ -207,7 +207,7 @@ class Choices:
                 reasons = (*reasons, f"min_strength {least:g}: with over {MANY_ROWS:,} rows {SLIGHT} {what}")
         return ScoreChoice(choice, given, reasons)
 
-    def penalty(self, kind: type[Score], table: Table) -> tuple[float | str, str]:
+    def penalty(self, kind: type[Score], table: Statistics) -> tuple[float | str, str]:
         """Return the penalty that leaves at most half an edge, on average, among independent columns, and why."""
         return kind.default_penalty(table, self.pruner(kind) in EDGE_TESTS)
 
@@ -216,7 +216,7 @@ class Choices:
         given = settings.max_evals != Settings().max_evals or self.max_evals is not None
         return given or settings.max_local is not None
 
-    def check_pruner(self, table: Table) -> None:
+    def check_pruner(self, table: Statistics) -> None:
         """Refuse, before anything is spent, a kernel test that the table is too long for, or numbers made of codes."""
         wanted = PAPER_CHOICES[self.preset][2] if self.prune == "auto" and self.preset in PAPER_CHOICES else self.prune
         if table.by_moments and wanted not in ("auto", *BY_MOMENTS):

@@ -142,7 +142,7 @@ class DrBO(NamedParameters, FittedAttributes, BaseEstimator):
         ----------
         X : (n, d) table, the path of a file or of a folder of Parquet files, a
             :class:`~drbo.data.reading.source.Source`, what is known of a table
-            (:class:`~drbo.data.statistics.table.Table`) or, for linear scores, the
+            (:class:`~drbo.data.statistics.statistics.Statistics`) or, for linear scores, the
             :class:`~drbo.data.statistics.sums.Sums` over its rows. A file whose fit would take more than the setting
             ``max_memory`` is read piece by piece (docs/big-tables.md).
         y : ignored.
@@ -226,6 +226,8 @@ class DrBO(NamedParameters, FittedAttributes, BaseEstimator):
     def like(cls, result: Result, **changes: Any) -> Self:
         """Return an unfitted estimator with the score, settings, pruning, knowledge and seed of a result, with changes.
 
+        Constant columns are dropped and collinear ones kept, unless ``policy`` is among the changes.
+
         Examples
         --------
         >>> import numpy as np
@@ -249,8 +251,8 @@ class DrBO(NamedParameters, FittedAttributes, BaseEstimator):
 
         Parameters
         ----------
-        X : what was fitted, or its checked :class:`~drbo.data.statistics.table.Table`, with its weights and rows. A
-            file is read again.
+        X : what was fitted, or its checked :class:`~drbo.data.statistics.statistics.Statistics`, with weights and rows.
+            A file is read again.
         n, kind, block, clusters, progress : see :class:`drbo.claims.refits.resampling.Resampling`.
         warm : whether resamples on route orders start from the graph of the full table and stop early
             (docs/confidence.md). On other routes, warm starts overstate the confidence, so they start from scratch.

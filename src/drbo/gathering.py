@@ -19,9 +19,9 @@ from drbo.data.reading.source import Source, frames_of
 from drbo.data.statistics.coded import Indicators, levels_of
 from drbo.data.statistics.grouped import counts_of
 from drbo.data.statistics.row_counts import is_discrete
+from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.stream import Spread, in_turn, streamed
 from drbo.data.statistics.sums import Bases, Sums
-from drbo.data.statistics.table import Table
 from drbo.deadline import OutOfTimeError, current
 from drbo.errors import DataError, SettingsError, TimeLimitError
 from drbo.scores.registry import needs_of, score_class
@@ -129,19 +129,19 @@ class Gathering:
         with releasing(), closing(frames_of(source)) as frames:
             return sampled(frames)
 
-    def _summed(self, source: Source, levels: Mapping[str, tuple[str, ...]], has_rows: bool) -> Table:
+    def _summed(self, source: Source, levels: Mapping[str, tuple[str, ...]], has_rows: bool) -> Statistics:
         """Return the sums over a source, with a sample of the rows if all of them are seen here."""
         passed = partial(
             streamed, source, levels=levels, seed=self.seed, resamples=self.resamples, spread=spread_over(self.executor)
         )
-        found: Table = passed(keep_rows=has_rows, keep_patterns=has_rows and self.missing == "em")
+        found: Statistics = passed(keep_rows=has_rows, keep_patterns=has_rows and self.missing == "em")
         if (bases := None if found.all_kept or not has_rows else self._bases(found)) is not None:
             found = found.with_bases(passed(bases=bases), bases.widths)
         if self.resamples and not found.all_kept:
             Resampling(self.resamples, drawn=len(found.resampled_rows)).check(found.n)  # not after the search
         return found
 
-    def _bases(self, found: Table) -> Bases | None:
+    def _bases(self, found: Statistics) -> Bases | None:
         """Return functions of the columns that a score needs the sums of; None: it needs none."""
         if "categorical" in found.kinds:
             return Indicators(found.levels)
@@ -151,7 +151,7 @@ class Gathering:
 
 def gathered(X: Any, choices: Choices, seed: int, *, resamples: int = 0, executor: Executor | None = None) -> Any:
     """Return what a fit with these choices keeps of the rows of a path or a source; other tables as they are."""
-    X = Table.from_sums(X) if isinstance(X, Sums) else X
+    X = Statistics.from_sums(X) if isinstance(X, Sums) else X
     if (source := source_of(X)) is None:
         return X
     return replace(_gathering(choices), seed=seed, resamples=resamples, executor=executor)(source)

@@ -35,7 +35,7 @@ from drbo.data.checks.impute import imputations
 from drbo.data.checks.prepare import Prepared
 from drbo.data.files.lock import locked
 from drbo.data.statistics.square import within
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import Deadline, current, finishing
 from drbo.machine.torch_device import has_torch
 from drbo.problem import Problem, Request, prepare
@@ -107,7 +107,7 @@ def _fit_table(
 
 
 @contextmanager
-def _saved_first(request: Request, table: Table, about: dict[str, Any], saved: Saved | None) -> Iterator[None]:
+def _saved_first(request: Request, table: Statistics, about: dict[str, Any], saved: Saved | None) -> Iterator[None]:
     """Hold the lock of the checkpoint's folder; save a new search there before it starts."""
     if request.folder is None or (saved is None and table.is_hurried):  # no time to write it
         yield

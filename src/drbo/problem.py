@@ -15,7 +15,7 @@ from drbo.choices import Choices, ScoreChoice
 from drbo.constraints import Constraints
 from drbo.data.checks.prepare import Prepared
 from drbo.data.statistics.canonical import Canonical, checked_matrix
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import current
 from drbo.errors import DataError, SettingsError
 from drbo.graph.dag import check_dag
@@ -109,7 +109,7 @@ class Problem:
     is_hurried: bool  # the time was over before rows and columns were put in order
 
     @property
-    def table(self) -> Table:
+    def table(self) -> Statistics:
         return self.data.table
 
 
@@ -169,7 +169,7 @@ def _start(request: Request, data: Prepared, job: Canonical, limits: Constraints
     return repaired(dag[np.ix_(places, places)], limits)
 
 
-def _screens(table: Table, route: str, seed: int) -> tuple[Screen, ...]:
+def _screens(table: Statistics, route: str, seed: int) -> tuple[Screen, ...]:
     """Return what proposes whole parent sets to the search of an expensive score."""
     values = table.complete_rows.values
     if route != "surrogate" or not len(values):

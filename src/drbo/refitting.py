@@ -19,7 +19,7 @@ from drbo.constraints import Constraints
 from drbo.data.checks.prepare import Preparation
 from drbo.data.reading.frames import as_frame
 from drbo.data.statistics.canonical import Canonical
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import Deadline, Stop, current
 from drbo.design import DataPolicy, Design
 from drbo.errors import DataError, SettingsError
@@ -59,12 +59,12 @@ class FittedModel:
         sample_weight: npt.ArrayLike | None,
     ) -> Confidence:
         """Return the frequencies of edges and paths over fits of resamples; see :meth:`drbo.DrBO.bootstrap`."""
-        if isinstance(X, Table) and not X.whole and X.all_kept:  # a short stream
+        if isinstance(X, Statistics) and not X.whole and X.all_kept:  # a short stream
             X = X.frame()
         table, columns = X, self.columns
-        if isinstance(X, Table) and not X.whole:
+        if isinstance(X, Statistics) and not X.whole:
             table, columns = self.preparation.prepare(X).table, list(X.names)
-        elif not isinstance(X, Table):
+        elif not isinstance(X, Statistics):
             columns = list(as_frame(self.preparation.variables(X)).columns)
             table = self.preparation.again(X, self.result.names, sample_weight)
             plan = plan.of_rows(self.preparation.used_rows(X, sample_weight))
@@ -104,7 +104,7 @@ class FittedModel:
         dag = self.result.dag[np.ix_(job.columns, job.columns)]
         return float(Evaluator(score, Settings()).evaluate_one(dag).scores[0])
 
-    def _refit(self, table: Table, columns: list[str], warm: bool) -> TableRefit:
+    def _refit(self, table: Statistics, columns: list[str], warm: bool) -> TableRefit:
         result, settings = self.result, Settings.from_dict(self.result.settings)
         job = Canonical(table, columns, result.seed, movable=True, sort_rows=False)
         return TableRefit(
@@ -130,7 +130,7 @@ class FittedModel:
 
 def n_rows_of(X: Any) -> int:
     """Return the number of rows of what a bootstrap is given."""
-    return X.n if isinstance(X, Table) else len(as_frame(X))
+    return X.n if isinstance(X, Statistics) else len(as_frame(X))
 
 
 def _enough(drawn: Ints) -> int:
@@ -142,7 +142,7 @@ def _enough(drawn: Ints) -> int:
     return len(drawn)
 
 
-def _counts(table: Table) -> Indices:
+def _counts(table: Statistics) -> Indices:
     """Return how often each row of a table occurred."""
     weights = np.ones(table.n_rows) if table.weights is None else table.weights
     if (weights != np.rint(weights)).any():

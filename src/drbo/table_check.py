@@ -16,7 +16,7 @@ from drbo.data.checks.roots import likely_roots
 from drbo.data.checks.types import typed
 from drbo.data.files.plain_text import plain, table
 from drbo.data.reading.frames import as_frame
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import Deadline, OutOfTimeError
 from drbo.design import DataPolicy, Design
 from drbo.gathering import Gathering, source_of
@@ -133,7 +133,7 @@ def check(X: Any, design: Design | None = None, policy: DataPolicy | None = None
     """
     source = source_of(X)
     frame, n_rows = (as_frame(X), None) if source is None else Gathering().sample(source)
-    choices = Choices.of({**vars(Choices()), "design": design, "policy": policy})
+    choices = Choices.of({"design": design, "policy": policy})
     frame = typed(frame, choices.policy.types)
     look = look_for_fit(frame, choices.design, choices.policy)
     n_rows = len(frame) if n_rows is None else n_rows
@@ -162,7 +162,7 @@ def problem_lines(look: Look) -> list[str]:
     return lines + [f"  ... and {more} more"] * (more > 0)
 
 
-def _examined(found: TableCheck, checked: Table, *, is_em: bool, independent: bool) -> TableCheck:
+def _examined(found: TableCheck, checked: Statistics, *, is_em: bool, independent: bool) -> TableCheck:
     """Add the audit and the choice of the score, as far as there is time for them."""
     with suppress(OutOfTimeError), Deadline(SECONDS) as deadline:
         findings = audit(checked.control_rows, independent=independent).findings
@@ -177,7 +177,7 @@ def _examined(found: TableCheck, checked: Table, *, is_em: bool, independent: bo
     return found
 
 
-def _about_scale(checked: Table) -> tuple[Finding, ...]:
+def _about_scale(checked: Statistics) -> tuple[Finding, ...]:
     """Return what scale could do to arrows, judged by the settled arrows of a graph that is found in any units."""
     if "categorical" in checked.kinds or not MIN_JUDGED <= checked.n_columns <= min(MAX_JUDGED, checked.n_rows - 1):
         return ()

@@ -10,7 +10,7 @@ import numpy as np
 
 from drbo.arrays import Bools, Floats
 from drbo.constraints import Constraints
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import ScoreError
 from drbo.scores.base import Score
 from drbo.scores.families import Families
@@ -27,7 +27,7 @@ WEIGHT_TOLERANCE = 1e-6  # columns are rounded to nine digits where they are sta
 
 
 def check_score(
-    score: Any, table: Table, options: dict[str, Any] | None = None, *, n_dags: int = 20, seed: int = 0
+    score: Any, table: Statistics, options: dict[str, Any] | None = None, *, n_dags: int = 20, seed: int = 0
 ) -> Score:
     """Check that a score follows the Score interface on a table; return the built score, or raise a ScoreError.
 
@@ -42,7 +42,7 @@ def check_score(
 
     Examples
     --------
-    >>> table = Table.from_array(np.random.default_rng(0).normal(size=(60, 4)))
+    >>> table = Statistics.from_array(np.random.default_rng(0).normal(size=(60, 4)))
     >>> check_score("bic-nv", table).name
     'bic-nv'
     >>> class Noisy(Score):
@@ -212,7 +212,7 @@ def _check_form(score: Score, families: Families, local: Floats) -> None:
 
 
 def _check_weights(
-    score: Any, table: Table, options: dict[str, Any], families: Families, rng: np.random.Generator
+    score: Any, table: Statistics, options: dict[str, Any], families: Families, rng: np.random.Generator
 ) -> None:
     """Rows of weight 1 and 2 are the same as rows that occur once and twice."""
     times = rng.integers(1, 3, size=table.n_rows)
@@ -231,8 +231,8 @@ def _check_weights(
 
 
 def _check_order(
-    build: Callable[[Table, dict[str, Any]], Score],
-    table: Table,
+    build: Callable[[Statistics, dict[str, Any]], Score],
+    table: Statistics,
     options: dict[str, Any],
     families: Families,
     local: Floats,

@@ -7,13 +7,13 @@ import pytest
 
 from benchmarks import gran_dag
 from benchmarks.methods.metrics import dag_score
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.scores.families import Families
 
 
 def test_a_table_score_looks_its_values_up():
     values = np.arange(3 * 8.0).reshape(3, 8)
-    score = gran_dag.TableScore(Table.from_array(np.random.default_rng(0).normal(size=(100, 3))), values)
+    score = gran_dag.TableScore(Statistics.from_array(np.random.default_rng(0).normal(size=(100, 3))), values)
     families = Families.from_sets(3, [(2, (0, 1)), (0, ()), (1, (2,))])
     assert score.local(families).tolist() == [-values[2, 3], -values[0, 0], -values[1, 4]]
     assert score.family_price(families).tolist() == [-2 * np.log(100), 0.0, -np.log(100)]

@@ -13,7 +13,7 @@ from drbo.data.checks.check import check_table
 from drbo.data.checks.experiments import Experiments
 from drbo.data.files.datasets import load
 from drbo.data.files.simulate import linear_weights, random_dag, simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Score
 from drbo.scores.registry import build_score
@@ -38,7 +38,7 @@ def linear(noise, n, rng, graph="8ER2"):
 class TestKinds:
     @pytest.mark.parametrize("shape", [(3, 2), (50, 4), (5, 9)])
     def test_numbers_get_the_score_that_knows_no_units(self, shape, rng):
-        table = Table.from_array(rng.normal(size=shape))
+        table = Statistics.from_array(rng.normal(size=shape))
         name, reasons, _ = choose_score(table)
         assert name == "bic-nv"
         assert build_score(name, table).score_equivalent
@@ -54,14 +54,14 @@ class TestKinds:
         ids=["yes or no", "grades", "other units"],
     )
     def test_numbers_with_few_values_are_discrete(self, codes, rng):
-        table = Table.from_array(codes(rng))
+        table = Statistics.from_array(codes(rng))
         name, reasons, _ = choose_score(table)
         assert name == "bdeu"
         assert build_score(name, table).name == "bdeu"
         assert "all columns are discrete" in reasons[0]
 
     def test_rows_that_hardly_repeat_are_no_levels(self):
-        assert choose_score(Table.from_array([[1, 5], [2, 3], [3, 9], [4, 1], [5, 4]]))[0] == "bic-nv"
+        assert choose_score(Statistics.from_array([[1, 5], [2, 3], [3, 9], [4, 1], [5, 4]]))[0] == "bic-nv"
 
     def test_categories_and_yes_or_no_are_discrete_together(self, rng):
         frame = pd.DataFrame({"sex": rng.choice(["f", "m"], 40), "ill": rng.integers(2, size=40)})
@@ -85,7 +85,7 @@ class TestKinds:
 
     def test_yes_or_no_beside_numbers_is_a_number(self, rng):
         values = np.column_stack([rng.normal(size=(80, 2)), rng.integers(2, size=80)])
-        assert choose_score(Table.from_array(values))[0] == "bic-nv"
+        assert choose_score(Statistics.from_array(values))[0] == "bic-nv"
 
     @pytest.mark.parametrize("seed", range(8))
     def test_what_assumes_equal_variances_or_logistic_noise_is_never_chosen(self, seed):
@@ -102,7 +102,7 @@ class TestKinds:
 class TestChoiceByShape:
     @pytest.mark.torch
     def test_small_bent_tables_get_gaussian_processes(self, rng):
-        table = Table.from_array(bent(150, 4, rng), names=["a", "b", "c", "d"])
+        table = Statistics.from_array(bent(150, 4, rng), names=["a", "b", "c", "d"])
         name, reasons, _ = choose_score(table)
         assert name == "gp"
         assert reasons[0].startswith("score gp: linear effects do not fit")
@@ -110,13 +110,13 @@ class TestChoiceByShape:
 
     def test_without_torch_the_reason_says_what_was_left_out(self, rng, monkeypatch):
         monkeypatch.setattr("drbo.choice.auto.has_torch", lambda: False)
-        name, reasons, _ = choose_score(Table.from_array(bent(150, 4, rng)))
+        name, reasons, _ = choose_score(Statistics.from_array(bent(150, 4, rng)))
         assert name == "splines"
         assert "gp, which models interactions between causes, was left out: it needs torch" in reasons[1]
         assert "pip install 'drbo[torch]'" in reasons[1]
 
     def test_large_bent_tables_get_splines_and_say_why(self, rng):
-        name, reasons, _ = choose_score(Table.from_array(bent(1500, 12, rng)))
+        name, reasons, _ = choose_score(Statistics.from_array(bent(1500, 12, rng)))
         assert name == "splines"
         expected = (
             "splines are used instead of gp, because Gaussian processes would take about 56 minutes for 1500 rows"
@@ -127,7 +127,7 @@ class TestChoiceByShape:
         ("shape", "words"), [((40, 3), "needs 50 rows"), ((400, 101), "more than 100"), ((99, 20), "needs 100 rows")]
     )
     def test_what_cannot_be_tested_is_said(self, shape, words, rng):
-        name, reasons, _ = choose_score(Table.from_array(rng.normal(size=shape)))
+        name, reasons, _ = choose_score(Statistics.from_array(rng.normal(size=shape)))
         assert name == "bic-nv"
         assert words in reasons[0]
 
@@ -135,15 +135,15 @@ class TestChoiceByShape:
         values = bent(1200, 4, rng)
         rows, columns = rng.permutation(1200), np.array([2, 0, 3, 1])
         names = np.array(["a", "b", "c", "d"])
-        first = choose_score(Table.from_array(values, names))
-        scaled = choose_score(Table.from_array(values * [1e-9, 1.0, 1e9, 30.0], names))
-        moved = choose_score(Table.from_array(values[np.ix_(rows, columns)], names[columns]))
+        first = choose_score(Statistics.from_array(values, names))
+        scaled = choose_score(Statistics.from_array(values * [1e-9, 1.0, 1e9, 30.0], names))
+        moved = choose_score(Statistics.from_array(values[np.ix_(rows, columns)], names[columns]))
         assert first[0] == scaled[0] == moved[0] == "splines"
         assert first == scaled == moved
 
     def test_sachs(self):
         sachs = load("sachs")
-        chosen = choose_score(Table.from_array(sachs.X, sachs.names))
+        chosen = choose_score(Statistics.from_array(sachs.X, sachs.names))
         assert (chosen.name, chosen.noise_fits) == ("splines-ranks", False)
         assert "no noise model at hand fits (0 of 5 families" in chosen.reasons[0]
         assert chosen.reasons[1] == ONE_BY_ONE
@@ -153,10 +153,10 @@ class TestChoiceByShape:
         values = rng.normal(size=(600, 5))
         for j in range(1, 5):
             values[:, j] += 2 * np.sin(1.5 * values[:, j - 1])
-        chosen = choose_score(Table.from_array(np.exp(values)))
+        chosen = choose_score(Statistics.from_array(np.exp(values)))
         assert (chosen.name, chosen.noise_fits) == ("splines-ranks", True)
         assert chosen.reasons[0].startswith("score splines-ranks: curved effects fit after every column is replaced")
-        assert choose_score(Table.from_array(np.exp(3 * values))).name == "splines-ranks"
+        assert choose_score(Statistics.from_array(np.exp(3 * values))).name == "splines-ranks"
 
     def test_ranks_that_are_correlated_by_chance_are_no_relation(self):
         """The linear score of ranks finds an edge; that of the columns and the splines of ranks find none."""
@@ -172,7 +172,7 @@ class TestChoiceByShape:
             values[:, j] += values[:, j - 1] if why.startswith("straight") else 2 * np.sin(1.5 * values[:, j - 1])
         if why == "many cells":
             monkeypatch.setattr("drbo.choice.auto.RANKED_CELLS", 1000)
-        chosen = choose_score(Table.from_array(np.exp(values)))
+        chosen = choose_score(Statistics.from_array(np.exp(values)))
         assert (chosen.name, chosen.noise_fits) == ("bic-nv", False)
         assert "no noise model at hand fits" in chosen.reasons[0]
 
@@ -309,7 +309,7 @@ class TestWrongScore:
 def in_runs(values):
     """Return a table whose last hundred rows come from an experiment."""
     return replace(
-        Table.from_array(values),
+        Statistics.from_array(values),
         experiments=Experiments(np.repeat([0, 1], [len(values) - 100, 100]), ("control", "run")),
     )
 

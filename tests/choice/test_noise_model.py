@@ -6,12 +6,12 @@ from scipy.stats import binom
 
 from drbo.choice.noise_model import MOST_ROWS, TABLE_LEVEL, ModelCheck, family_level, model_checks
 from drbo.data.files.simulate import linear_weights, random_dag, simulate_cos, simulate_gp
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 
 
 def fitting(values):
     """The first score that fits; None if there is none."""
-    return next((check.score for check in model_checks(Table.from_array(values)) if check.fits), None)
+    return next((check.score for check in model_checks(Statistics.from_array(values)) if check.fits), None)
 
 
 def linear(noise, n, seed):
@@ -35,7 +35,7 @@ def test_a_model_that_holds_is_rejected_in_one_percent_of_tables(n_families):
 
 
 def test_without_families_there_is_nothing_against_a_model(rng):
-    check = next(model_checks(Table.from_array(rng.normal(size=(100, 3)))))
+    check = next(model_checks(Statistics.from_array(rng.normal(size=(100, 3)))))
     assert check == ModelCheck("bic-nv", 0, 0)
     assert check.fits
 
@@ -48,7 +48,7 @@ def test_linear_data_get_the_linear_score_of_their_noise(noise, score):
 
 
 def test_splines_that_explain_no_more_than_straight_lines_do_not_fit():
-    *_, last, _ = model_checks(Table.from_array(linear("exponential", 200, seed=26)))
+    *_, last, _ = model_checks(Statistics.from_array(linear("exponential", 200, seed=26)))
     assert last.score == "splines"
     assert last.share >= 0.8
     assert not last.explains
@@ -82,9 +82,9 @@ def test_no_model_fits_noise_that_grows_with_the_cause(rng):
 def test_neither_units_nor_order_nor_more_rows_of_the_same_kind_matter(rng):
     values = linear("exponential", 2 * MOST_ROWS, 1)
     rows, columns = rng.permutation(len(values)), rng.permutation(8)
-    first = list(model_checks(Table.from_array(values)))
+    first = list(model_checks(Statistics.from_array(values)))
     names = [f"x{j}" for j in columns]
-    moved = list(model_checks(Table.from_array((values * 10.0 ** np.arange(8))[np.ix_(rows, columns)], names)))
+    moved = list(model_checks(Statistics.from_array((values * 10.0 ** np.arange(8))[np.ix_(rows, columns)], names)))
     assert first == moved
     assert max(check.n_tested for check in first) <= 8
 
@@ -97,5 +97,5 @@ def test_a_column_that_is_constant_in_the_sample_is_left_out(rng):
 def test_columns_with_few_values_are_not_tested(rng):
     x = rng.normal(size=(400, 2))
     values = np.column_stack([x, x[:, 0] + rng.normal(size=400) > 0])
-    check = next(model_checks(Table.from_array(values)))
+    check = next(model_checks(Statistics.from_array(values)))
     assert check.n_tested <= 1

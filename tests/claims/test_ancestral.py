@@ -3,7 +3,7 @@ import pytest
 
 from drbo.claims.ancestral import LEVELS, ancestral_answer, known_causes
 from drbo.constraints import Constraints
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import KnowledgeError
 from drbo.graph.mag import ARROW, Mag
 from drbo.graph.pag import pag_of
@@ -36,7 +36,7 @@ def test_knowledge_is_a_statement_about_causes(knowledge, never):
 
 
 def test_the_answer_has_the_hidden_cause_and_both_methods_agree_on_it():
-    table = Table.from_array(confounded_table().to_numpy())
+    table = Statistics.from_array(confounded_table().to_numpy())
     dag = np.zeros((5, 5), dtype=bool)
     dag[0, 1] = dag[0, 2] = dag[1, 2] = dag[3, 2] = dag[1, 4] = True
     found = ancestral_answer(BicNV(table, penalty=1.5), dag, Constraints.none(5), 0)
@@ -54,7 +54,7 @@ def test_marks_are_confirmed_at_all_levels_and_by_a_score_that_could_compare_the
     d = 9
     dag = np.triu(rng.random((d, d)) < 0.4, 1)
     X = rng.normal(size=(800, d)) @ np.linalg.inv(np.eye(d) - dag * rng.uniform(0.4, 1.2, (d, d)))
-    score = BicNV(Table.from_array(X), penalty=1.5)
+    score = BicNV(Statistics.from_array(X), penalty=1.5)
     found = ancestral_answer(score, dag, Constraints.none(d), 0)
     scores, graph = DistrictScores.of(score), Mag.of(found.directed, found.bidirected)
     losses = losses_of_marks(scores, graph, pag_of(graph))

@@ -6,7 +6,7 @@ import pytest
 from drbo import DrBO
 from drbo.claims.collider_check import collider_doubts
 from drbo.data.files.datasets import load
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.independence.residual_tests import TableTests
 
 
@@ -16,7 +16,7 @@ def collider(rng, dependent):
     size, other = rng.normal(size=n), rng.normal(size=n)
     a, b = size * rng.choice([-1, 1], n), (size if dependent else other) * rng.choice([-1, 1], n)
     c = a + b + rng.normal(size=n)
-    return Table.from_array(np.column_stack([a, b, c, c + rng.normal(size=n)]), ["a", "b", "c", "d"])
+    return Statistics.from_array(np.column_stack([a, b, c, c + rng.normal(size=n)]), ["a", "b", "c", "d"])
 
 
 DAG = np.zeros((4, 4), dtype=bool)
@@ -38,7 +38,7 @@ def test_columns_with_few_values_are_not_tested(rng):
     table = collider(rng, dependent=True)
     values = table.values.copy()
     values[:, 0] = values[:, 0] > 0
-    assert collider_doubts(TableTests(Table.from_array(values, table.names)), DAG) == {}
+    assert collider_doubts(TableTests(Statistics.from_array(values, table.names)), DAG) == {}
 
 
 def test_causes_that_are_joined_are_no_collider(rng):
@@ -50,7 +50,7 @@ def test_causes_that_are_joined_are_no_collider(rng):
 def test_causes_that_share_a_cause_are_tested_given_it(rng):
     root = rng.normal(size=600)
     a, b = root + rng.normal(size=(2, 600))
-    table = Table.from_array(np.column_stack([root, a, b, a + b + rng.normal(size=600)]), ["root", "a", "b", "c"])
+    table = Statistics.from_array(np.column_stack([root, a, b, a + b + rng.normal(size=600)]), ["root", "a", "b", "c"])
     dag = np.zeros((4, 4), dtype=bool)
     dag[[0, 0, 1, 2], [1, 2, 3, 3]] = True
     assert collider_doubts(TableTests(table), dag) == {}

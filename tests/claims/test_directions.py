@@ -8,7 +8,7 @@ from drbo.claims.directions import NEITHER_FITS, edge_directions
 from drbo.claims.noise_check import against_class, noise_checks
 from drbo.claims.record import Margins
 from drbo.constraints import Constraints
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.independence.residual_tests import TableTests
 from drbo.knowledge import Knowledge
 from tests.results import shares
@@ -22,7 +22,7 @@ EDGES = [("a", "c"), ("b", "c"), ("b", "d")]
 def linear():
     rng = np.random.default_rng(3)
     a, b, e, f = rng.normal(size=(4, 400))
-    return Table.from_array(np.column_stack([a, b, a + b + e, b + f]), list("abcd"))
+    return Statistics.from_array(np.column_stack([a, b, a + b + e, b + f]), list("abcd"))
 
 
 def _margins(value, exact=True):
@@ -95,7 +95,7 @@ def test_what_follows_from_knowledge_and_class_is_no_better_than_the_class():
     """a -> b is given, so b -> c follows: c -> b would be a collider that the class does not have."""
     rng = np.random.default_rng(0)
     a, e, f = rng.normal(size=(3, 300))
-    table = Table.from_array(np.column_stack([a, a + e, a + e + f]), list("abc"))
+    table = Statistics.from_array(np.column_stack([a, a + e, a + e + f]), list("abc"))
     chain = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)
     constraints = Constraints.of(Knowledge(roots=["a"]), "abc")
     margins = Margins(np.where(chain, 9.0, np.nan), np.where(chain, 50.0, np.nan), True)
@@ -118,7 +118,7 @@ def test_experiments_support_with_a_decisive_margin(linear):
 def curved():
     rng = np.random.default_rng(1)
     x = rng.uniform(-1, 1, size=600)
-    return Table.from_array(np.column_stack([x, np.exp(1.5 * x) + 0.3 * rng.normal(size=600)]), ["dose", "effect"])
+    return Statistics.from_array(np.column_stack([x, np.exp(1.5 * x) + 0.3 * rng.normal(size=600)]), ["dose", "effect"])
 
 
 def test_the_noise_check_supports_and_contradicts_and_never_flips(curved):
@@ -153,7 +153,7 @@ def test_families_of_nonlinear_scores_must_pass_their_check():
     rng = np.random.default_rng(5)
     a, b = rng.normal(size=(2, 600))
     c = a + b + (1 + np.abs(a)) * rng.normal(size=600)  # the spread of the noise depends on a cause
-    table = Table.from_array(np.column_stack([a, b, c]), list("abc"))
+    table = Statistics.from_array(np.column_stack([a, b, c]), list("abc"))
     dag = np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]], dtype=bool)
     known = {"margins": Margins(np.where(dag, 9.0, np.nan), np.where(dag, 60.0, np.nan), True), "evidence_scale": 2.0}
     assert _claims(_directions(table, dag, **known))["b", "c"] == ("supported", "class")
@@ -166,21 +166,21 @@ def test_where_both_directions_fail_a_sentence_says_so():
     rng = np.random.default_rng(0)
     hidden = rng.uniform(-2, 2, size=900)
     values = np.column_stack([hidden**2, np.sin(2 * hidden)]) + 0.1 * rng.normal(size=(900, 2))
-    table = Table.from_array(values, ["a", "b"])
+    table = Statistics.from_array(values, ["a", "b"])
     found = _directions(table, np.array([[0, 1], [0, 0]], dtype=bool), score_equivalent=False)["a", "b"]
     assert found.direction == "assumed"
     assert found.sentence == f"The score prefers this direction. {NEITHER_FITS}"
 
 
 def test_what_cannot_be_checked_is_assumed_with_the_reason(rng):
-    table = Table.from_array(np.column_stack([rng.integers(2, size=200), rng.normal(size=200)]), ["sex", "weight"])
+    table = Statistics.from_array(np.column_stack([rng.integers(2, size=200), rng.normal(size=200)]), ["sex", "weight"])
     found = _directions(table, np.array([[0, 1], [0, 0]], dtype=bool), score_equivalent=False)["sex", "weight"]
     assert (found.direction, found.check, found.p_forward) == ("assumed", None, None)
     assert "'sex' is categorical or has fewer than 8 distinct values" in found.sentence
 
 
 def test_the_same_seed_gives_the_same_claims(rng):
-    table = Table.from_array(np.round(rng.normal(size=(4000, 4)), 1), list("abcd"))
+    table = Statistics.from_array(np.round(rng.normal(size=(4000, 4)), 1), list("abcd"))
     assert _directions(table, seed=7) == _directions(table, seed=7)
 
 

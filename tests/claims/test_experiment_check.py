@@ -5,7 +5,7 @@ import numpy as np
 from drbo.claims.experiment_check import checked_mechanisms, form_remarks
 from drbo.claims.experiments import experiment_record
 from drbo.data.checks.experiments import Experiments, KnownTarget
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.scores import experiments
 from drbo.scores.experiment_counts import ExperimentCounts
 from drbo.scores.experiments import ExperimentBIC, ExperimentSplines
@@ -18,7 +18,7 @@ def far(shape, known=()):
     rng, codes = np.random.default_rng(0), np.repeat([0, 1, 2], [300, 100, 100])
     cause = rng.normal(size=500) + 2.0 * (codes == 1)
     effect = shape(cause) + rng.normal(size=500) + 2.0 * (codes == 2)
-    table = Table.from_array(np.column_stack([cause, effect]), ["cause", "effect"])
+    table = Statistics.from_array(np.column_stack([cause, effect]), ["cause", "effect"])
     return replace(table, experiments=Experiments(codes, ("control", "far", "shifted"), known))
 
 
@@ -61,7 +61,7 @@ def test_a_known_target_is_no_bend_and_a_mechanism_that_was_replaced_is_not_test
 
 
 def test_categories_have_no_form_to_check():
-    coins = Table.from_array(np.random.default_rng(0).integers(2, size=(300, 2)), ["cause", "effect"])
+    coins = Statistics.from_array(np.random.default_rng(0).integers(2, size=(300, 2)), ["cause", "effect"])
     table = replace(coins, experiments=far(lambda x: x).experiments.take(np.arange(200, 500)))
     record = checked(table, ExperimentCounts)
     assert not form_remarks(record, None)

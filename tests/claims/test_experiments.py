@@ -21,7 +21,7 @@ from drbo.claims.experiments import (
 from drbo.claims.record import ExperimentRecord, Margins, Target
 from drbo.constraints import Constraints
 from drbo.data.checks.experiments import Experiments, KnownTarget
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import dag_to_cpdag, is_acyclic, skeleton, v_structures
 from drbo.knowledge import Knowledge
 from drbo.scores.experiments import ExperimentBIC
@@ -37,7 +37,7 @@ def chain(seed=0, n=(400, 150, 150), known=()):
     a = rng.normal(size=sum(n)) + 2.0 * (codes == 1)
     b = 3 * a + rng.normal(size=sum(n))
     c = b + rng.normal(size=sum(n)) * np.where(codes == 2, 3.0, 1.0)
-    table = Table.from_array(np.column_stack([a, b, c]), ["a", "b", "c"])
+    table = Statistics.from_array(np.column_stack([a, b, c]), ["a", "b", "c"])
     return replace(table, experiments=Experiments(codes, ("plain", "hot", "loud"), known, "run"))
 
 
@@ -151,7 +151,7 @@ def twins(seed=0, n=400):
     sensors = source[:, None] + 0.5 * rng.normal(size=(3 * n, 2))
     sensors[codes == 1, 0] += 3.0
     sensors[codes == 2, 1] += 3.0
-    table = Table.from_array(sensors, ["one", "two"])
+    table = Statistics.from_array(sensors, ["one", "two"])
     return replace(table, experiments=Experiments(codes, ("plain", "first", "second"), (), "run"))
 
 

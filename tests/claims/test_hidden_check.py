@@ -13,7 +13,7 @@ from drbo.claims.hidden_check import (
     suspected,
 )
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import descendants
 from drbo.scores.bge import BGe
 from drbo.scores.linear import BicEV, BicNV
@@ -30,7 +30,7 @@ def _collider_dag():
 
 
 def test_an_edge_of_a_hidden_cause_is_suspected():
-    score = BicNV(Table.from_array(confounded_table().to_numpy()[:, :4]), penalty=1.5)
+    score = BicNV(Statistics.from_array(confounded_table().to_numpy()[:, :4]), penalty=1.5)
     found = suspected(score, _collider_dag(), 0).likely
     assert np.argwhere(found).tolist() == [[0, 2], [1, 2]]  # a -> c only makes up for what b -> c says too much
 
@@ -40,16 +40,16 @@ def test_clean_tables_are_silent():
         rng = np.random.default_rng(seed)
         dag = np.triu(rng.random((8, 8)) < 0.35, 1)
         X = rng.normal(size=(N, 8)) @ np.linalg.inv(np.eye(8) - dag * rng.uniform(0.5, 1.0, (8, 8)))
-        assert not suspected(BicNV(Table.from_array(X), penalty=2.0), dag, seed).likely.any()
+        assert not suspected(BicNV(Statistics.from_array(X), penalty=2.0), dag, seed).likely.any()
 
 
 def test_one_factor_is_told_from_a_clique(rng):
     factor = rng.normal(size=(N, 1)) * [1.0, 0.8, -0.9, 1.2] + rng.normal(size=(N, 4))
     dag = np.triu(np.ones((4, 4), dtype=bool), 1)
-    assert suspected(BicNV(Table.from_array(factor), penalty=2.0), dag, 0).likely.sum() == 6
+    assert suspected(BicNV(Statistics.from_array(factor), penalty=2.0), dag, 0).likely.sum() == 6
     weights = dag * np.array([0.7, -0.5, 0.8, 0.6])
     clique = rng.normal(size=(N, 4)) @ np.linalg.inv(np.eye(4) - weights)
-    assert not suspected(BicNV(Table.from_array(clique), penalty=2.0), dag, 0).likely.any()
+    assert not suspected(BicNV(Statistics.from_array(clique), penalty=2.0), dag, 0).likely.any()
 
 
 def test_the_misfit_is_zero_for_a_factor_and_at_least_zero_otherwise(rng):
@@ -62,13 +62,13 @@ def test_the_misfit_is_zero_for_a_factor_and_at_least_zero_otherwise(rng):
 
 
 def test_what_cannot_be_checked_says_so(rng):
-    table = Table.from_array(confounded_table().to_numpy()[:, :4])
+    table = Statistics.from_array(confounded_table().to_numpy()[:, :4])
     claim, dag = HiddenCauses(), _collider_dag()
     for score, relevant in ((BicNV(table), True), (BicEV(table), False), (BGe(table), False)):
         assert claim.relevant(context_of(score, table, dag)) == relevant
     assert not claim.relevant(context_of(BicNV(table), table, np.zeros((4, 4), dtype=bool)))
     large = MOST_COLUMNS + 1
-    wide = Table.from_array(rng.normal(size=(30, large)))
+    wide = Statistics.from_array(rng.normal(size=(30, large)))
     found = claim.too_much(context_of(BicNV(wide), wide, np.eye(large, k=1, dtype=bool)))
     assert found == "the table has more than 100 columns"
 

@@ -7,7 +7,7 @@ import pytest
 from drbo import DrBO
 from drbo.claims.hidden_tests import MOST_ROWS, HiddenTests, suitable_tests, unconfirmed
 from drbo.claims.noise_check import MAX_EDGES
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.independence.set_tests import PartialCorrelations
 from drbo.scores.base import Score
 from drbo.scores.bge import BGe
@@ -34,13 +34,13 @@ class OwnScore(Score):
 def _confounded(kind):
     values = confounded_table().to_numpy()[:, :4]
     if kind == "numeric":
-        return Table.from_array(values, list("abcd"))
+        return Statistics.from_array(values, list("abcd"))
     codes = (values > np.median(values, axis=0)).astype(float)
     cut = [0, 1, 2, 3] if kind == "categorical" else [0, 3]
     values = values.copy()
     values[:, cut] = codes[:, cut]
     levels = tuple(("low", "high") if j in cut else None for j in range(4))
-    return Table(values, tuple("abcd"), tuple("categorical" if j in cut else "numeric" for j in range(4)), levels)
+    return Statistics(values, tuple("abcd"), tuple("categorical" if j in cut else "numeric" for j in range(4)), levels)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_tests_confirm_the_colliders_of_clean_tables(kind, rng):
     if kind == "categorical":
         values, kinds = (values > 0).astype(float), ["categorical"] * 3
     levels = tuple(("no", "yes") if one == "categorical" else None for one in kinds)
-    table = Table(values.astype(float), tuple("abc"), tuple(kinds), levels)
+    table = Statistics(values.astype(float), tuple("abc"), tuple(kinds), levels)
     score = {"numeric": BicNV, "categorical": BDeu, "mixed": DegenerateGaussian}[kind](table)
     assert HiddenTests().run(context_of(score, table, CLEAN)).denied == ()
 
@@ -84,8 +84,8 @@ def test_a_common_cause_of_both_ends_leaves_a_class_arrow_unconfirmed(rng):
 
 
 def test_without_rows_or_with_many_edges_it_is_skipped(rng):
-    table = Table(np.empty((0, 2)), ("a", "b"), ("numeric", "numeric"), (None, None))
-    own = OwnScore(Table.from_array(rng.normal(size=(20, 2))))
+    table = Statistics(np.empty((0, 2)), ("a", "b"), ("numeric", "numeric"), (None, None))
+    own = OwnScore(Statistics.from_array(rng.normal(size=(20, 2))))
     arrow = np.array([[0, 1], [0, 0]], dtype=bool)
     assert HiddenTests().run(context_of(own, table, arrow)).skipped == "only sums of the rows are known"
     dense = np.triu(np.ones((46, 46), dtype=bool), 1)
@@ -95,7 +95,7 @@ def test_without_rows_or_with_many_edges_it_is_skipped(rng):
 
 def test_many_rows_of_categories_are_sampled_with_the_seed(rng):
     codes = (rng.random((MOST_ROWS + 500, 2)) > 0.5).astype(float)
-    table = Table(codes, ("a", "b"), ("categorical",) * 2, (("x", "y"),) * 2)
+    table = Statistics(codes, ("a", "b"), ("categorical",) * 2, (("x", "y"),) * 2)
     first, second = (suitable_tests(context_of(BDeu(table), table, CLEAN).inquiry) for _ in range(2))
     one, two = (tests.p_values(0, 1, np.empty((1, 0), dtype=int))[0] for tests in (first, second))
     assert one == two

@@ -7,7 +7,7 @@ from drbo.claims.margins import Alternatives
 from drbo.claims.probabilities import posterior
 from drbo.constraints import Constraints
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import dag_to_cpdag, is_acyclic
 from drbo.knowledge import Knowledge
 from drbo.scores.families import Families
@@ -20,7 +20,7 @@ from drbo.settings import Settings
 @pytest.fixture(params=["bic-nv", "bge"])
 def solved(request, every_dag):
     data = simulate("4ER1.5", "linear", n=60, seed=3)
-    evaluator = Evaluator(build_score(request.param, Table.from_array(data.X)), Settings(max_evals=10**6))
+    evaluator = Evaluator(build_score(request.param, Statistics.from_array(data.X)), Settings(max_evals=10**6))
     best = every_dag[np.argmax(evaluator.evaluate(every_dag).scores)]
     return evaluator, best
 
@@ -59,7 +59,7 @@ def test_a_neighbourhood_gives_an_upper_bound_for_every_edge(solved, climbed, mo
 def test_in_a_large_graph_only_the_nodes_of_an_edge_choose_again(monkeypatch):
     monkeypatch.setattr(known_margins, "MAX_CLIMBED", 0)
     data = simulate("12ER2", "linear", n=200, seed=1)
-    evaluator = Evaluator(build_score("bic-nv", Table.from_array(data.X)), Settings())
+    evaluator = Evaluator(build_score("bic-nv", Statistics.from_array(data.X)), Settings())
     top = evaluator.evaluate(data.dag[None]).scores[0]
     evaluator.families(neighbours(data.dag))
     others = KnownAlternatives(evaluator, data.dag, None)
@@ -110,7 +110,7 @@ def test_no_posterior_where_an_order_has_no_known_dag(solved):
 
 
 def test_an_edge_is_turned_within_the_order(rng):
-    evaluator = Evaluator(build_score("bic-nv", Table.from_array(rng.normal(size=(50, 8)))), Settings())
+    evaluator = Evaluator(build_score("bic-nv", Statistics.from_array(rng.normal(size=(50, 8)))), Settings())
     turned = {True: 0, False: 0}
     for _ in range(20):
         shuffled = rng.permutation(8)

@@ -4,7 +4,7 @@ import pytest
 from drbo.claims.margins import Alternatives
 from drbo.constraints import Constraints
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import dag_to_cpdag
 from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
@@ -14,7 +14,7 @@ from drbo.settings import Settings
 
 def _setup(name, seed, every_dag):
     data = simulate("4ER1.5", "linear", n=60, seed=seed)
-    evaluator = Evaluator(build_score(name, Table.from_array(data.X)), Settings(max_evals=10**6))
+    evaluator = Evaluator(build_score(name, Statistics.from_array(data.X)), Settings(max_evals=10**6))
     scores = evaluator.evaluate(every_dag).scores
     best = every_dag[np.argmax(scores)]
     level = evaluator.score.level_of(evaluator.evaluate(best[None]).local[0])
@@ -67,7 +67,7 @@ def test_classes_are_distinct_and_the_runner_up_is_exact(name, seed, every_dag, 
 def test_margins_over_known_families_are_upper_bounds(every_dag):
     rng = np.random.default_rng(0)
     data = simulate("4ER1.5", "linear", n=60, seed=1)
-    evaluator = Evaluator(build_score("bge", Table.from_array(data.X)), Settings(max_evals=10**6))
+    evaluator = Evaluator(build_score("bge", Statistics.from_array(data.X)), Settings(max_evals=10**6))
     free = Constraints.none(4)
     _, best, others = _setup("bge", 1, every_dag)
     evaluator.evaluate(np.concatenate([best[None], every_dag[rng.choice(543, 12)]]))

@@ -17,7 +17,7 @@ from drbo.claims.noise_check import (
     direction_probability,
     noise_checks,
 )
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import Deadline, OutOfTimeError
 from drbo.independence.residual_tests import TableTests
 from drbo.independence.residuals import AdditiveRegressions, smooth_term
@@ -27,7 +27,7 @@ FORWARD = np.array([[False, True], [False, False]])
 
 def _check(x, y, dag=FORWARD, seed=0):
     i, j = np.argwhere(dag)[0].tolist()
-    return NoiseChecks(TableTests(Table.from_array(np.column_stack([x, y])), seed), dag).check(i, j)
+    return NoiseChecks(TableTests(Statistics.from_array(np.column_stack([x, y])), seed), dag).check(i, j)
 
 
 def _verdicts(make, n, tables=20):
@@ -143,7 +143,7 @@ def test_other_parents_are_taken_into_account():
     c = np.sin(1.5 * a) + b**2 / 2 + 0.3 * rng.normal(size=900)
     dag = np.zeros((3, 3), dtype=bool)
     dag[[0, 1], 2] = True
-    checks = NoiseChecks(TableTests(Table.from_array(np.column_stack([a, b, c]))), dag)
+    checks = NoiseChecks(TableTests(Statistics.from_array(np.column_stack([a, b, c]))), dag)
     assert [checks.check(i, 2).verdict for i in (0, 1)] == ["forward", "forward"]
     assert checks.check(0, 2).p_value_family == checks.check(1, 2).p_value_family
 
@@ -153,17 +153,19 @@ def test_the_level_is_corrected_for_the_number_of_arrows(rng):
     many = np.column_stack([x, y, rng.normal(size=(60, 18))])
     dag = np.zeros((20, 20), dtype=bool)
     dag[0, 1] = True
-    alone = NoiseChecks(TableTests(Table.from_array(many)), dag)._rejects
+    alone = NoiseChecks(TableTests(Statistics.from_array(many)), dag)._rejects
     dag[0, 2:] = dag[1, 2:] = True
     assert alone == 0.01
-    assert NoiseChecks(TableTests(Table.from_array(many)), dag)._rejects == pytest.approx(0.1 / 37)
+    assert NoiseChecks(TableTests(Statistics.from_array(many)), dag)._rejects == pytest.approx(0.1 / 37)
 
 
 def test_what_cannot_be_tested_says_so(rng):
-    few = NoiseChecks(TableTests(Table.from_array(rng.normal(size=(30, 2)))), FORWARD)
+    few = NoiseChecks(TableTests(Statistics.from_array(rng.normal(size=(30, 2)))), FORWARD)
     assert few.check(0, 1) is None
     assert few.untested(0, 1) == "The noise check needs 50 complete rows, got 30."
-    binary = Table.from_array(np.column_stack([rng.integers(2, size=200), rng.normal(size=200)]), ["sex", "weight"])
+    binary = Statistics.from_array(
+        np.column_stack([rng.integers(2, size=200), rng.normal(size=200)]), ["sex", "weight"]
+    )
     checks = NoiseChecks(TableTests(binary), FORWARD)
     assert checks.check(0, 1) is None
     assert "'sex' is categorical or has fewer than 8 distinct values" in checks.untested(0, 1)
@@ -183,7 +185,7 @@ def test_every_edge_has_a_check_or_a_reason():
     rng = np.random.default_rng(0)
     values = np.column_stack([rng.normal(size=(200, 2)), rng.integers(2, size=200)])
     dag = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]], dtype=bool)
-    table = Table.from_array(values, list("abc"))
+    table = Statistics.from_array(values, list("abc"))
     found = {(one.cause, one.effect): one for one in noise_checks(TableTests(table), dag)}
     assert found["a", "b"].check == NoiseChecks(TableTests(table), dag).check(0, 1)
     assert found["a", "b"].untested == ""
@@ -195,10 +197,10 @@ def test_arrows_with_many_causes_are_not_checked():
     rng = np.random.default_rng(0)
     dag = np.zeros((10, 10), dtype=bool)
     dag[:8, 9] = True
-    checks = NoiseChecks(TableTests(Table.from_array(rng.normal(size=(200, 10)))), dag)
+    checks = NoiseChecks(TableTests(Statistics.from_array(rng.normal(size=(200, 10)))), dag)
     assert checks.untested(0, 9) is None
     dag[8, 9] = True
-    many = NoiseChecks(TableTests(Table.from_array(rng.normal(size=(200, 10)))), dag)
+    many = NoiseChecks(TableTests(Statistics.from_array(rng.normal(size=(200, 10)))), dag)
     assert many.untested(0, 9) == "The noise check is left out for arrows whose ends have more than 8 causes."
     assert many.check(0, 9) is None
 
@@ -213,7 +215,7 @@ def test_large_graphs_are_not_checked():
 
 
 def test_checks_end_with_the_time():
-    table = Table.from_array(np.random.default_rng(0).normal(size=(60, 2)))
+    table = Statistics.from_array(np.random.default_rng(0).normal(size=(60, 2)))
     with Deadline(0.0), pytest.raises(OutOfTimeError):
         noise_checks(TableTests(table), FORWARD)
 
@@ -221,7 +223,7 @@ def test_checks_end_with_the_time():
 def test_linear_residuals_see_noise_of_other_shapes_and_reject_effects_that_bend(rng):
     x, noise = rng.uniform(-1, 1, size=(2, 1000))
     for effect, verdict in ((x, "forward"), (np.exp(2 * x), "neither")):
-        table = Table.from_array(np.column_stack([x, effect + noise]))
+        table = Statistics.from_array(np.column_stack([x, effect + noise]))
         found = noise_checks(TableTests(table), FORWARD, regression="linear")[0].check
         assert (found.verdict, found.noise) == (verdict, "additive")  # never location-scale: linear means linear
         assert (found.p_value_family > 0.05) == (verdict == "forward")
@@ -238,13 +240,14 @@ def test_arrows_of_bic_ng_rest_on_linear_residuals(rng):
 
 @pytest.mark.parametrize(("n", "level"), [(100, 0.2), (400, 0.125), (2000, 0.05)])
 def test_the_level_of_the_veto_is_higher_with_few_rows(rng, n, level):
-    table = Table.from_array(np.column_stack(_additive(rng, n)))
+    table = Statistics.from_array(np.column_stack(_additive(rng, n)))
     assert NoiseChecks(TableTests(table), np.array([[False, True], [False, False]]))._veto == level
 
 
 def test_a_rejected_direction_needs_no_test_of_its_family(rng, monkeypatch):
     checks = NoiseChecks(
-        TableTests(Table.from_array(np.column_stack(_additive(rng, 500)))), np.array([[False, True], [False, False]])
+        TableTests(Statistics.from_array(np.column_stack(_additive(rng, 500)))),
+        np.array([[False, True], [False, False]]),
     )
     tested = []
     family = checks._tests.family
@@ -254,7 +257,7 @@ def test_a_rejected_direction_needs_no_test_of_its_family(rng, monkeypatch):
 
 
 def _in_a_linear_graph(make, rng, n=1000):
-    return LinearGraphChecks(TableTests(Table.from_array(np.column_stack(make(rng, n)))), FORWARD).check(0, 1)
+    return LinearGraphChecks(TableTests(Statistics.from_array(np.column_stack(make(rng, n)))), FORWARD).check(0, 1)
 
 
 @pytest.mark.parametrize("make", [_linear_uniform, _additive])
@@ -266,7 +269,7 @@ def test_lines_or_splines_tell_the_direction_in_the_graph_of_a_linear_score(make
 
 def test_lines_decide_with_their_own_p_values(rng):
     x, y = _linear_uniform(rng, 1000)
-    tests = TableTests(Table.from_array(np.column_stack([x, y])))
+    tests = TableTests(Statistics.from_array(np.column_stack([x, y])))
     found = LinearGraphChecks(tests, FORWARD).check(0, 1)
     lines = tests.by("linear")
     assert found.p_value_forward == min(lines.pair(0, 1, ()).p_value, lines.family(1, (0,)).p_value)
@@ -289,7 +292,7 @@ def test_bent_scales_and_gaussian_lines_do_not_fool_the_checks_of_a_linear_graph
 
 @pytest.mark.parametrize(("n", "lines"), [(999, True), (1000, False)])
 def test_lines_come_first_below_1000_rows(rng, n, lines):
-    tests = TableTests(Table.from_array(np.column_stack(_linear_uniform(rng, n))))
+    tests = TableTests(Statistics.from_array(np.column_stack(_linear_uniform(rng, n))))
     first = LinearGraphChecks(tests, FORWARD) if lines else NoiseChecks(tests, FORWARD)
     assert noise_checks(tests, FORWARD, None)[0].check == first.check(0, 1)
 
@@ -301,7 +304,7 @@ def test_what_checks_share_changes_no_verdict(seed, monkeypatch):
     makes = _additive, _linear_gaussian, _linear_uniform, _cubed, _heteroscedastic
     cause, effect = makes[seed % 5](rng, n)
     other = np.sin(effect / effect.std()) + cause + rng.normal(size=n)
-    table = Table.from_array(np.column_stack([cause, effect, other, other**2 + rng.normal(size=n)]))
+    table = Statistics.from_array(np.column_stack([cause, effect, other, other**2 + rng.normal(size=n)]))
     dag = np.triu(np.ones((4, 4), dtype=bool), 1)
     dag[0, 3] = False
     shared = [one.check for one in noise_checks(TableTests(table), dag)]

@@ -80,3 +80,15 @@ def test_sizes(word: str, found: int) -> None:
 def test_what_is_no_size(word: str) -> None:
     with pytest.raises(SettingsError, match="500MB or 4GB"):
         size(word)
+
+
+def test_a_column_that_is_called_none_is_not_taken_for_a_word(run: Run) -> None:
+    Path("table.csv").write_text("a,none\n1,2\n3,4\n5,1\n")
+    done = run("fit", "table.csv", "--groups", "none")
+    assert (done.exit_code, "rename the column" in done.stderr) == (2, True)
+
+
+def test_all_rows_are_needed_where_a_table_is_not_summed_up(run: Run) -> None:
+    Path("table.csv").write_text("a,b\n1,2\n3,4\n5,1\n")
+    done = run("lag", "table.csv", "--read", "stream=true", "-o", "lagged.csv")
+    assert (done.exit_code, "all rows are needed here" in done.stderr) == (2, True)

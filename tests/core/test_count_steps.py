@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from drbo.constraints import Constraints
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.knowledge import Knowledge
 from drbo.scores.discrete import BDeu, DiscreteBIC
 from drbo.search.evaluation.evaluator import Evaluator
@@ -19,7 +19,7 @@ def table(rng):
     values = rng.integers(3, size=(200, D))
     values[:, 1] = (values[:, 0] + (rng.random(200) < 0.3)) % 3
     values[:, 4] = (values[:, 1] + values[:, 2] + (rng.random(200) < 0.2)) % 4
-    return Table.from_array(values.astype(float))
+    return Statistics.from_array(values.astype(float))
 
 
 @pytest.mark.parametrize("repeated", [False, True])
@@ -29,7 +29,7 @@ def table(rng):
 )
 def test_steps_are_worth_what_the_score_says(kind, options, repeated, table, rng):
     if repeated:  # equal rows are merged and counted
-        table = Table.from_array(np.repeat(table.values[:40], 5, axis=0))
+        table = Statistics.from_array(np.repeat(table.values[:40], 5, axis=0))
     targets = np.zeros(table.values.shape, dtype=bool)
     targets[:30, 4] = True
     score = kind(table, edge_prior=rng.normal(size=(D, D)), targets=targets, **options)

@@ -3,7 +3,7 @@ import pytest
 
 from drbo.constraints import Constraints
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import topological_order
 from drbo.knowledge import Knowledge
 from drbo.scores.bge import BGe
@@ -24,7 +24,7 @@ KNOWLEDGE = Constraints.of(
 @pytest.fixture
 def table(rng):
     weights = np.triu(rng.normal(size=(D, D)), 1)
-    return Table.from_array(rng.normal(size=(150, D)) @ np.linalg.inv(np.eye(D) - weights))
+    return Statistics.from_array(rng.normal(size=(150, D)) @ np.linalg.inv(np.eye(D) - weights))
 
 
 def _some_sets(rng, count=60):
@@ -75,7 +75,7 @@ def test_strongly_correlated_parents_are_judged_right(level):
     """In dense graphs residuals are one part in a billion: an explicit inverse would lose them in rounding."""
     data = simulate("30ER8", seed=102)
     assert data.X.var(axis=0).max() > 1e9
-    score = (BicNV if level is None else BicEV)(Table.from_array(data.X))
+    score = (BicNV if level is None else BicEV)(Statistics.from_array(data.X))
     evaluator = Evaluator(score, Settings(max_evals=10**6))
     steps = steps_of(evaluator, Constraints.of(Knowledge(), score.names), level)
     order = topological_order(data.dag).astype(np.int64)

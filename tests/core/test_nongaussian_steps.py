@@ -3,7 +3,7 @@ import pytest
 
 from drbo import _core
 from drbo.constraints import Constraints
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import Deadline, OutOfTimeError
 from drbo.knowledge import Knowledge
 from drbo.scores.nongaussian import BicNG
@@ -34,7 +34,7 @@ def test_steps_are_those_of_the_score_itself(case, constraints, rng):
         values[:, 0], values[:, 1] = np.sign(values[:, 0] - 1), np.round(values[:, 1])
     if case == "prior":
         options["edge_prior"] = rng.normal(size=(D, D))
-    evaluator = Evaluator(BicNG(Table.from_array(values), **options), Settings(max_evals=2**62))
+    evaluator = Evaluator(BicNG(Statistics.from_array(values), **options), Settings(max_evals=2**62))
     compiled, plain = steps_of(evaluator, constraints, None), ScoreSteps(evaluator, constraints)
     assert isinstance(compiled, _core.NonGaussianSteps)
     shifts = {}
@@ -54,7 +54,7 @@ def test_steps_are_those_of_the_score_itself(case, constraints, rng):
 
 
 def test_threads_do_not_change_a_bit():
-    score = BicNG(Table.from_array(_values(n=2000)))
+    score = BicNG(Statistics.from_array(_values(n=2000)))
     limits, possible = Constraints.none(D), np.full(D, 2**D - 1, dtype=np.uint64)
     rows, found = score.noisy_rows[0].in_core(), []
     for threads in (1, 3):
@@ -67,7 +67,7 @@ def test_threads_do_not_change_a_bit():
 
 
 def test_a_deadline_ends_the_computation():
-    score = BicNG(Table.from_array(np.random.default_rng(0).normal(size=(3000, 18))))
+    score = BicNG(Statistics.from_array(np.random.default_rng(0).normal(size=(3000, 18))))
     with Deadline(0.05), pytest.raises(OutOfTimeError):
         score.noisy_rows[0].in_core().all_fits(np.full(18, 2**18 - 1, dtype=np.uint64), np.full(18, 18), 1)
 

@@ -4,7 +4,7 @@ import pytest
 from drbo.claims.answer.prune import prune
 from drbo.constraints import Constraints
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.metrics import shd
 from drbo.knowledge import Knowledge
 from drbo.scores.splines import SplineScore
@@ -31,7 +31,7 @@ def test_steps_are_those_of_the_score_itself(case, constraints, rng):
         options["targets"] = np.arange(len(values))[:, None] < np.where(np.arange(D) % 2, 40, 0)
     if case == "few values":
         values[:, 0], values[:, 1] = np.sign(values[:, 0]), np.round(values[:, 1])
-    evaluator = Evaluator(SplineScore(Table.from_array(values), **options), Settings(max_evals=2**62))
+    evaluator = Evaluator(SplineScore(Statistics.from_array(values), **options), Settings(max_evals=2**62))
     compiled, plain = steps_of(evaluator, constraints, None), ScoreSteps(evaluator, constraints)
     for size in range(6):
         nodes = rng.integers(D, size=12)
@@ -51,6 +51,6 @@ def test_steps_are_those_of_the_score_itself(case, constraints, rng):
 
 def test_nonlinear_graphs_are_found():
     data = simulate("20ER2", "cos", n=800, seed=100)
-    score = SplineScore(Table.from_array(data.X))
+    score = SplineScore(Statistics.from_array(data.X))
     found = OrderSearch(score, Settings(order_patience=3), seed=0).run().best.dags[0]
     assert shd(prune("cam-sequential", data.X, found)[0], data.dag) <= 1

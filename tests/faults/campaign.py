@@ -258,7 +258,7 @@ def forged(times: int, seed: int = 11) -> dict[str, Any]:
 def size(n_nodes: int = 100, n_dags: int = 50_000) -> dict[str, Any]:
     """Measure the checkpoint of a long search: a history of random DAGs and a cache of all their families."""
     from drbo.data.files.simulate import simulate
-    from drbo.data.statistics.table import Table
+    from drbo.data.statistics.statistics import Statistics
     from drbo.scores.families import Families
     from drbo.scores.linear import BicEV
     from drbo.search.checkpoint import files as checkpoint
@@ -266,7 +266,7 @@ def size(n_nodes: int = 100, n_dags: int = 50_000) -> dict[str, Any]:
     from drbo.settings import Settings
 
     rng = np.random.default_rng(0)
-    data = Table.from_array(simulate(f"{n_nodes}ER2", n=300, seed=0).X)
+    data = Statistics.from_array(simulate(f"{n_nodes}ER2", n=300, seed=0).X)
     settings = Settings.preset("paper").with_(n_candidates=1_000)
     state = new_search(BicEV(data), settings, seed=1)
     center = np.triu(rng.random((n_nodes, n_nodes)) < 0.05, 1)

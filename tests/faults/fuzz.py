@@ -423,13 +423,13 @@ def _request_seeds() -> list[bytes]:
 
 def _read_request(raw: bytes, folder: Path) -> None:
     """Read a search that was asked for, with a checksum that fits, as far as its estimator would be made."""
-    from drbo.data.statistics.table import Table
+    from drbo.data.statistics.statistics import Statistics
     from drbo.scores.named import score_of_file
     from drbo.search.checkpoint import request
     from drbo.search.checkpoint.saver import Saved, begin
 
     plain = {"columns": ["a", "b", "c"], "notes": [], "versions": {}, "parameters": {}}
-    table = Table.from_array(np.random.default_rng(0).normal(size=(9, 3)), ["a", "b", "c"])
+    table = Statistics.from_array(np.random.default_rng(0).normal(size=(9, 3)), ["a", "b", "c"])
     added = {key: value for key, value in begin(folder, table, plain).items() if key not in plain}
     try:
         about = json.loads(raw)

@@ -175,7 +175,7 @@ def test_a_worker_that_is_killed_costs_a_pass_over_files_its_sections_only(clien
 
 def test_the_command_sums_up_on_a_cluster(client, tmp_path, monkeypatch):
     monkeypatch.chdir(_parts(tmp_path).parent)
-    for words in ([], ["--dask", client.scheduler.address]):
+    for words in ([], ["--workers", client.scheduler.address]):
         done = CliRunner().invoke(main, ["moments", "parts", "-o", f"{len(words)}.npz", "-q", *words])
         assert done.exit_code == 0, done.output
     assert (tmp_path / "0.npz").read_bytes() == (tmp_path / "2.npz").read_bytes()
@@ -217,7 +217,7 @@ def test_a_scheduler_without_workers_is_not_waited_for_for_ever(monkeypatch):
 def test_the_command(client, alone, tmp_path):
     pd.DataFrame(X).to_csv(tmp_path / "t.csv", index=False, header=list("abcde"))
     address = client.scheduler.address
-    words = [tmp_path / "t.csv", "--score", "splines", "--max-evals", "30", "--seed", "1", "--dask", address, "-q"]
+    words = [tmp_path / "t.csv", "--score", "splines", "--max-evals", "30", "--seed", "1", "--workers", address, "-q"]
     ran = CliRunner().invoke(main, ["fit", *map(str, words), "--json"])
     assert ran.exit_code == 0, ran.output
     assert json.loads(ran.stdout)["score"] == pytest.approx(json.loads(alone)[0], rel=1e-12)
@@ -257,7 +257,7 @@ def test_a_cluster_over_tls(alone, tmp_path):
         address = cluster.scheduler_address
         assert address.startswith("tls://")
         words = ["fit", tmp_path / "t.csv", "--score", "splines", "--max-evals", "30", "--seed", "1", "-q", "--json"]
-        command = [*map(str, words), "--dask", address]
+        command = [*map(str, words), "--workers", address]
         stranger = CliRunner().invoke(main, command)
         with dask.config.set(settings):
             trusted = CliRunner().invoke(main, command)

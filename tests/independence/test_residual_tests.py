@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import stats
 
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.units import ranked
 from drbo.independence.rank_hsic import Independence, independence, rank_features
 from drbo.independence.residual_tests import (
@@ -67,11 +67,11 @@ def test_categories_are_parents_and_tested_by_level(rng):
 def test_at_most_3000_complete_rows_drawn_with_the_seed(rng):
     values = rng.normal(size=(4000, 2))
     values[::4, 1] = np.nan
-    table = Table.from_array(values)
+    table = Statistics.from_array(values)
     few = rows_to_test(table, seed=1)
     assert few.n_rows == MAX_ROWS == 3000
     assert not np.isnan(few.values).any()
-    large = Table.from_array(rng.normal(size=(5000, 2)))
+    large = Statistics.from_array(rng.normal(size=(5000, 2)))
     draws = [rows_to_test(large, seed=seed).values for seed in (1, 1, 2)]
     assert draws[0].shape == (MAX_ROWS, 2)
     np.testing.assert_array_equal(draws[0], draws[1])
@@ -81,7 +81,7 @@ def test_at_most_3000_complete_rows_drawn_with_the_seed(rng):
 def test_weighted_rows_are_drawn_by_weight(rng):
     values = rng.normal(size=(600, 2))
     weights = np.where(np.arange(600) < 200, 10.0, 0.01)
-    drawn = rows_to_test(replace(Table.from_array(values), weights=weights), seed=0)
+    drawn = rows_to_test(replace(Statistics.from_array(values), weights=weights), seed=0)
     assert 150 <= drawn.n_rows <= 200 + 2  # the effective number of rows
     assert np.isin(drawn.values[:, 0], values[:200, 0]).mean() > 0.9
 
@@ -103,20 +103,20 @@ def test_a_rounded_cause_or_effect_does_not_decide(rng):
     for seed in range(20):
         pair = _pair(np.random.default_rng(seed))
         pair[:, 1] = np.round(pair[:, 1] * 5)
-        sample = Sample.of(Table.from_array(pair), seed=0)
+        sample = Sample.of(Statistics.from_array(pair), seed=0)
         rejected += ResidualTests(sample.values).family(1, (0,)).p_value < 0.01
     assert rejected <= 2
 
 
 def test_columns_that_can_be_tested(rng):
     values = np.column_stack([np.arange(100) % (MIN_DISTINCT - 1), np.arange(100) % MIN_DISTINCT, rng.normal(size=100)])
-    assert Sample.of(Table.from_array(values), seed=0).testable.tolist() == [False, True, True]
+    assert Sample.of(Statistics.from_array(values), seed=0).testable.tolist() == [False, True, True]
 
 
 def test_the_tests_of_a_table_are_made_once_for_each_regression(rng):
     x = rng.normal(size=300)
     tests = TableTests(
-        Table.from_array(np.column_stack([x, np.exp(x + 0.5 * rng.normal(size=300))]), ["x", "y"]), seed=3
+        Statistics.from_array(np.column_stack([x, np.exp(x + 0.5 * rng.normal(size=300))]), ["x", "y"]), seed=3
     )
     assert tests.by("ranks") is tests.by("ranks")
     by_hand = ResidualTests(ranked(tests.values)).parent(1, (0,), 0)

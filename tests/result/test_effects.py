@@ -10,7 +10,7 @@ import statsmodels.api as sm
 from drbo import DrBO, Knowledge
 from drbo.claims.refits.resampling import Refitted
 from drbo.data.checks.check import check_table
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import DataError
 from drbo.graph.dag import dag_to_cpdag
 from drbo.graph.marks import MarkedGraph
@@ -59,7 +59,7 @@ def test_sets_are_those_of_all_dags_of_the_class(rng):
         dag = _dag(rng)
         covariance = _population(rng, dag)
         cpdag = dag_to_cpdag(dag)
-        table = Table.from_array(_exact_rows(covariance), names=NAMES)
+        table = Statistics.from_array(_exact_rows(covariance), names=NAMES)
         members = [_total(covariance, member) for member in all_members(cpdag)]
         pairs = [(a, b) for a in NAMES for b in NAMES if a != b]
         found = effects(cpdag, table, basis=HELD_OUT, pairs=pairs)
@@ -76,7 +76,7 @@ def test_standard_errors_are_those_of_a_regression(rng):
     x[:, 1] += x[:, 0]
     x[:, 2] += x[:, 0] - x[:, 1]
     dag = np.triu(np.ones((3, 3)), 1)
-    one = effects(dag, Table.from_array(x), basis=HELD_OUT, pairs=[("x1", "x2")]).effects[0]
+    one = effects(dag, Statistics.from_array(x), basis=HELD_OUT, pairs=[("x1", "x2")]).effects[0]
     fit = sm.OLS(x[:, 2], sm.add_constant(x[:, [1, 0]])).fit()
     assert one.total[0] == pytest.approx(fit.params[1])
     assert (one.high - one.low) / 2 == pytest.approx(1.959964 * fit.bse[1])
@@ -143,7 +143,7 @@ def test_bootstrap_graphs_widen_the_interval_to_what_the_graph_leaves_open():
 
 
 def test_resampled_effects_count_every_graph():
-    table = Table.from_array(_rows().to_numpy(), names=list("abcd"))
+    table = Statistics.from_array(_rows().to_numpy(), names=list("abcd"))
     edge, empty = (
         Refitted(MarkedGraph.of(graph, "abcd")) for graph in (np.eye(4, k=1) * [0, 0, 0, 1], np.zeros((4, 4)))
     )
@@ -170,7 +170,7 @@ def test_what_has_no_linear_effect_is_refused():
 
 
 def test_assumed_arrows_are_tried_both_ways():
-    table = Table.from_array(_rows().to_numpy(), names="abcd")
+    table = Statistics.from_array(_rows().to_numpy(), names="abcd")
     dag = np.zeros((4, 4), dtype=bool)
     dag[0, 2] = dag[1, 2] = dag[2, 3] = True
     assumed = np.zeros_like(dag)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from drbo import DrBO, Knowledge
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import DataError, TimeLimitError
 from drbo.graph.mag import Mag
 from drbo.graph.pag import pag_of
@@ -47,7 +47,7 @@ def test_knowledge_identifies_more():
 def test_an_effect_that_needs_assumed_marks_says_so(rng):
     x = rng.normal(size=(400, 4))
     x[:, 3] += 2 * x[:, 2]
-    pag, table = pag_of(Y), Table.from_array(x)
+    pag, table = pag_of(Y), Statistics.from_array(x)
     for supported, sure in ((pag, True), (np.where(pag > 0, 1, 0).astype(np.int8), False)):
         one = identified_effects(pag, Y, table, basis="", pairs=[("x2", "x3")], supported=supported).effects[0]
         assert one.supported is sure
@@ -71,16 +71,18 @@ def test_without_time_no_resample_is_finished():
 
     from drbo.deadline import Deadline
 
-    table = Table.from_array(np.random.default_rng(0).normal(size=(20, 2)))
+    table = Statistics.from_array(np.random.default_rng(0).normal(size=(20, 2)))
     with Deadline(0.0), pytest.raises(TimeLimitError, match="no resample was finished"):
         resampled_identified_effects(refit, table, ("x0", "x1"), n=2, seed=0)
 
 
 def test_a_long_list_is_cut(rng):
     complete = Mag.of(np.triu(np.ones((4, 4)), 1))
-    found = identified_effects(pag_of(complete), complete, Table.from_array(rng.normal(size=(50, 4))), basis="new rows")
+    found = identified_effects(
+        pag_of(complete), complete, Statistics.from_array(rng.normal(size=(50, 4))), basis="new rows"
+    )
     assert len(found.effects) == 12
     assert "7 more effects are not identified" in found.summary()
     empty = Mag.of(np.zeros((2, 2)))
-    none = identified_effects(pag_of(empty), empty, Table.from_array(rng.normal(size=(50, 2))), basis="new rows")
+    none = identified_effects(pag_of(empty), empty, Statistics.from_array(rng.normal(size=(50, 2))), basis="new rows")
     assert "no variable can have an effect" in none.summary()

@@ -7,7 +7,7 @@ import pytest
 import statsmodels.api as sm
 
 from drbo.data.checks.check import check_table
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import SettingsError
 from drbo.result.independence import independence_test, markov_claims, markov_p_values
 
@@ -24,7 +24,7 @@ def _linear(rng, n=200):
 @pytest.mark.parametrize("given", [[], [2], [1, 2]])
 def test_partial_correlation_is_the_t_test_of_a_regression(rng, given):
     x = _linear(rng)
-    found = independence_test("gaussian", Table.from_array(x))(0, np.array([3]), np.array(given, dtype=int))[0]
+    found = independence_test("gaussian", Statistics.from_array(x))(0, np.array([3]), np.array(given, dtype=int))[0]
     fit = sm.OLS(x[:, 0], sm.add_constant(x[:, [3, *given]])).fit()
     assert found == pytest.approx(fit.pvalues[1], rel=1e-6)
 
@@ -48,7 +48,7 @@ def test_the_g_test_agrees_with_causal_learn(rng, given):
     cit = pytest.importorskip("causallearn.utils.cit")
     codes = rng.integers(3, size=(500, 4))
     codes[:, 3] = (codes[:, 0] + rng.integers(2, size=500)) % 3
-    found = independence_test("g-test", Table.from_array(codes))
+    found = independence_test("g-test", Statistics.from_array(codes))
     for other in (1, 3):
         if other not in given:
             theirs = cit.CIT(codes, "gsq")(0, other, given)
@@ -57,7 +57,7 @@ def test_the_g_test_agrees_with_causal_learn(rng, given):
 
 def test_the_kernel_test_sees_curves(rng):
     x = rng.normal(size=200)
-    table = Table.from_array(np.column_stack([x, x**2 + 0.3 * rng.normal(size=200), rng.normal(size=200)]))
+    table = Statistics.from_array(np.column_stack([x, x**2 + 0.3 * rng.normal(size=200), rng.normal(size=200)]))
     assert independence_test("kci", table)(0, np.array([1]), NONE)[0] < 0.001
     assert independence_test("kci", table)(0, np.array([1]), np.array([2]))[0] < 0.001
     assert independence_test("gaussian", table)(0, np.array([1]), NONE)[0] > 0.001
@@ -79,7 +79,7 @@ def test_claims_are_d_separations(rng):
 def test_true_claims_have_uniform_p_values():
     dag = np.array([[0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]]) > 0
     found = [
-        markov_p_values(independence_test("gaussian", Table.from_array(_linear(np.random.default_rng(seed)))), dag)
+        markov_p_values(independence_test("gaussian", Statistics.from_array(_linear(np.random.default_rng(seed)))), dag)
         for seed in range(200)
     ]
     p_values = np.stack(found)
@@ -88,7 +88,7 @@ def test_true_claims_have_uniform_p_values():
 
 def test_copies_and_unknown_tests(rng):
     x = rng.normal(size=(50, 2))
-    table = Table.from_array(np.column_stack([x, x[:, 0]]))
+    table = Statistics.from_array(np.column_stack([x, x[:, 0]]))
     assert independence_test("gaussian", table)(0, np.array([1]), np.array([2]))[0] == 1.0
     with pytest.raises(SettingsError, match="auto or one of gaussian"):
         independence_test("fisher", table)

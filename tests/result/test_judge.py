@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from drbo import DrBO
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import DataError, SettingsError
 from drbo.graph.dag import dag_to_cpdag
 from drbo.result.judge import LEVEL, judge
@@ -55,7 +55,7 @@ def test_scores_are_those_of_the_held_out_rows():
     dag = _truth()
     x = _rows(dag)
     found = judge(dag, x, score="bic-nv", score_options={"penalty": 2.0}, path=False)
-    score = BicNV(Table.from_array(x.to_numpy()), penalty=2.0)
+    score = BicNV(Statistics.from_array(x.to_numpy()), penalty=2.0)
     for graph, value in ((dag, found.score), (np.zeros_like(dag), found.empty_score)):
         families = Families.from_dags(graph[None])
         assert value == pytest.approx(float((400 * score.local(families) + score.family_price(families)).sum()))
@@ -158,4 +158,4 @@ def test_what_cannot_be_judged_is_refused():
 def test_build_score_is_the_gate():
     with pytest.raises(SettingsError, match="score must be one of"):
         judge(_truth(), _rows(_truth()), score="best")
-    assert build_score("bge", Table.from_array(_rows(_truth()).to_numpy())).name == "bge"
+    assert build_score("bge", Statistics.from_array(_rows(_truth()).to_numpy())).name == "bge"

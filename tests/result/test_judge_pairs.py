@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import SettingsError
 from drbo.graph.generalised_adjustment import m_separated
 from drbo.graph.mag import Mag
@@ -49,7 +49,7 @@ def test_the_score_is_that_of_the_table_and_its_own_rows_are_warned_of():
 def test_claims_are_about_pairs_without_an_edge(rng):
     chain = Mag.of(np.eye(3, k=1))
     x = rng.normal(size=(300, 3)) @ np.array([[1, 1, 1], [0, 1, 1], [0, 0, 1]])
-    found = pair_p_values(independence_test("gaussian", Table.from_array(x)), chain)
+    found = pair_p_values(independence_test("gaussian", Statistics.from_array(x)), chain)
     assert np.argwhere(~np.isnan(found)).tolist() == [[0, 2]]
     assert 0 < found[0, 2] <= 1
 

@@ -5,7 +5,7 @@ import pytest
 import statsmodels.formula.api as smf
 
 from drbo.data.checks.check import check_table
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import DataError
 from drbo.result.slopes import Slopes
 
@@ -33,7 +33,7 @@ def test_slopes_and_errors_are_those_of_statsmodels(frame):
 
 
 def test_numbers_have_no_contrast_and_too_few_rows_are_refused(rng):
-    slopes = Slopes(Table.from_array(rng.normal(size=(4, 4))))
+    slopes = Slopes(Statistics.from_array(rng.normal(size=(4, 4))))
     assert slopes.contrasts(0) == ("",)
     with pytest.raises(DataError, match="4 rows are too few to adjust for 2 columns"):
         slopes.of(0, 3, [1, 2])

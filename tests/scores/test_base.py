@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from drbo import DrBO
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Score
 from drbo.scores.families import Families
@@ -14,7 +14,7 @@ from drbo.scores.registry import build_score
 
 @pytest.fixture
 def table(rng):
-    return Table.from_array(rng.normal(size=(30, 3)), ["a", "b", "c"])
+    return Statistics.from_array(rng.normal(size=(30, 3)), ["a", "b", "c"])
 
 
 class Counted(Score):
@@ -67,7 +67,7 @@ def test_price_is_the_penalty_and_the_prior(rng):
     """By hand, family by family, for rows that differ between nodes."""
     values, prior = rng.normal(size=(40, 4)), rng.normal(size=(4, 4))
     targets = rng.random((40, 4)) < [0.5, 0.0, 0.2, 0.1]
-    score = Counted(Table.from_array(values), penalty=1.5, edge_prior=prior, targets=targets)
+    score = Counted(Statistics.from_array(values), penalty=1.5, edge_prior=prior, targets=targets)
     batch = Families.from_dags(rng.random((6, 4, 4)) < 0.5)
     rows = (~targets).sum(axis=0)
     for node, parents, price in zip(batch.nodes, batch.parents, score.family_price(batch), strict=True):
@@ -95,7 +95,7 @@ def test_prices_that_do_not_add_up_have_no_table(table):
     assert Pairs(table).price_table() is None
     assert Priced(table).price_table() is None
     np.testing.assert_allclose(Counted(table).price_table(), np.full((3, 3), np.log(30)))
-    binary = Table.from_array((table.values > 0).astype(float))
+    binary = Statistics.from_array((table.values > 0).astype(float))
     assert build_score("bic-discrete", binary).price_table() is None
     np.testing.assert_allclose(build_score("bdeu", binary, {"penalty": 3.0}).price_table(), np.full((3, 3), np.log(30)))
 
@@ -104,7 +104,7 @@ def test_prices_that_do_not_add_up_have_no_table(table):
 def test_ebic_adds_ln_d_per_edge_on_the_scale_of_the_evidence(scale, expected, rng):
     """Foygel & Drton 2010, gamma = 1/2: BIC + 4 gamma |G| ln d for twice a log evidence, on top of penalty 1."""
     kind = type("Scaled", (Counted,), {"evidence_scale": scale})
-    table = Table.from_array(rng.normal(size=(50, 5)))
+    table = Statistics.from_array(rng.normal(size=(50, 5)))
     batch = Families.from_sets(5, [(0, ()), (1, (0,)), (2, (0, 1, 4))])
     extra = kind(table).family_price(batch) - kind(table, penalty="ebic").family_price(batch)
     assert extra == pytest.approx(expected * np.array([0, 1, 3]))
@@ -166,7 +166,7 @@ def test_no_edge_of_the_optimum_is_weaker_than_asked_for(score):
     x = rng.normal(size=(20_000, 5))
     x[:, 2] += x[:, 0] + 0.06 * x[:, 1]
     x[:, 3] += 0.3 * x[:, 2] + 0.05 * x[:, 0]
-    table = Table.from_array(x)
+    table = Statistics.from_array(x)
     edges = {}
     for strength in (0.0, 0.01):
         model = DrBO(
@@ -203,7 +203,7 @@ class ByRows(Score):
 
 def test_a_score_that_takes_rows_has_a_relative_on_a_quarter_of_them(rng):
     values = rng.normal(size=(100, 3))
-    score, families = ByRows(Table.from_array(values)), Families.from_sets(3, [(0, ()), (2, (0, 1))])
+    score, families = ByRows(Statistics.from_array(values)), Families.from_sets(3, [(0, ()), (2, (0, 1))])
     assert score.local(families) == pytest.approx(-np.var(values[:, [0, 2]], axis=0) - [0, 2])
     (relative,) = score.relatives()
     assert relative.cost == 0.25
@@ -211,4 +211,4 @@ def test_a_score_that_takes_rows_has_a_relative_on_a_quarter_of_them(rng):
     rows = relative.score._rows
     assert len(np.unique(rows)) == 25
     assert relative.score.local(families) == pytest.approx(-np.var(values[rows][:, [0, 2]], axis=0) - [0, 2])
-    assert ByRows(Table.from_array(values[:50])).relatives() == ()  # a quarter would be too few rows
+    assert ByRows(Statistics.from_array(values[:50])).relatives() == ()  # a quarter would be too few rows

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_t
 
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import DataError, ScoreError, SettingsError
 from drbo.scores.bge import BGe
 from drbo.scores.families import Families
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.floats
 def make_table(n, d, seed=0):
     rng = np.random.default_rng(seed)
     weights = np.triu(rng.normal(size=(d, d)), 1)
-    return Table.from_array(rng.normal(size=(n, d)) @ np.linalg.inv(np.eye(d) - weights) + rng.normal(size=d))
+    return Statistics.from_array(rng.normal(size=(n, d)) @ np.linalg.inv(np.eye(d) - weights) + rng.normal(size=d))
 
 
 def random_families(d, sizes, seed=0):
@@ -80,9 +80,9 @@ def test_reversing_a_covered_edge_changes_nothing(options):
 def test_units_do_not_matter():
     table = make_table(100, 5)
     families = random_families(5, [0, 1, 2, 3, 4])
-    scaled = Table.from_array(table.values * [1e-2, 1e2, -1.0, 1e-5, 1e5] + 3)
+    scaled = Statistics.from_array(table.values * [1e-2, 1e2, -1.0, 1e-5, 1e5] + 3)
     np.testing.assert_allclose(BGe(scaled).local(families), BGe(table).local(families), rtol=1e-8)
-    same = Table.from_array(table.values * [1e-2, 1e2, 3.0, 1e-5, 7e5])
+    same = Statistics.from_array(table.values * [1e-2, 1e2, 3.0, 1e-5, 7e5])
     assert np.array_equal(BGe(same).local(families), BGe(table).local(families))  # to the last bit: ties stay ties
     raw = BGe(scaled, standardize=False).local(families) - BGe(table, standardize=False).local(families)
     assert np.abs(raw).max() > 1
@@ -97,7 +97,7 @@ def test_covariance_is_enough():
     np.testing.assert_allclose(score.local(families), expected.local(families), rtol=1e-7)
     np.testing.assert_allclose(score.family_price(families), expected.family_price(families))
     raw = BGe.from_covariance(covariance, 80, standardize=False)
-    centred = BGe(Table.from_array(table.values - table.values.mean(axis=0)), standardize=False)
+    centred = BGe(Statistics.from_array(table.values - table.values.mean(axis=0)), standardize=False)
     np.testing.assert_allclose(raw.local(families), centred.local(families), rtol=1e-10)
     with pytest.raises(DataError, match="symmetric"):
         BGe.from_covariance([[1.0, 0.5], [0.2, 1.0]], 80)
@@ -125,7 +125,7 @@ def test_rows_with_interventions_are_left_out():
 
 def test_equal_columns_and_few_rows_stay_finite():
     table = make_table(3, 5)
-    doubled = Table.from_array(np.column_stack([table.values, table.values[:, :2]]))
+    doubled = Statistics.from_array(np.column_stack([table.values, table.values[:, :2]]))
     families = random_families(7, [0, 1, 3, 6] * 3)
     assert np.isfinite(BGe(doubled).local(families)).all()
     assert len(BGe(doubled).local(families[:0])) == 0
@@ -135,9 +135,9 @@ def test_collinear_columns_in_huge_units_are_refused_without_standardising():
     table = make_table(50, 2)
     values = 1e9 * np.column_stack([table.values, table.values.sum(axis=1)])
     with pytest.raises(ScoreError, match="collinear") as caught:
-        BGe(Table.from_array(values), standardize=False)
+        BGe(Statistics.from_array(values), standardize=False)
     assert "standardize=True" in caught.value.hint
-    assert np.isfinite(BGe(Table.from_array(values)).local(random_families(3, [0, 1, 2]))).all()
+    assert np.isfinite(BGe(Statistics.from_array(values)).local(random_families(3, [0, 1, 2]))).all()
 
 
 @pytest.mark.parametrize(
@@ -157,6 +157,6 @@ def test_bad_priors_are_refused(options, message):
 def test_wrong_columns_are_refused():
     values = np.array([[0.0, 1.0], [1.0, 2.0], [0.0, 4.0]])
     with pytest.raises(ScoreError, match="column 'a' is categorical with 2 levels, but bge requires numbers"):
-        BGe(Table(values, ("a", "b"), ("categorical", "numeric"), (("p", "q"), None)))
+        BGe(Statistics(values, ("a", "b"), ("categorical", "numeric"), (("p", "q"), None)))
     with pytest.raises(ScoreError, match="column 'x1' has 1 distinct value"):
-        BGe(Table.from_array([[0.0, 1.0], [1.0, 1.0], [0.0, 1.0]]))
+        BGe(Statistics.from_array([[0.0, 1.0], [1.0, 1.0], [0.0, 1.0]]))

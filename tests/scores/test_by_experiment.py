@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from drbo.data.checks.experiments import Experiments, KnownTarget
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import SettingsError
 from drbo.scores.by_experiment import FREE, HARD, SHARED, SOFT, ByExperiment
 from drbo.scores.families import Families
@@ -12,7 +12,7 @@ def made(rng):
     """Return a table whose first experiment has known targets."""
     known = (KnownTarget("hot", "a", "hard"), KnownTarget("hot", "b", "soft"))
     experiments = Experiments(np.repeat([0, 1, 2], 10), ("control", "hot", "cold"), known)
-    return Table(rng.normal(size=(30, 3)), ("a", "b", "c"), ("numeric",) * 3, (None,) * 3, experiments=experiments)
+    return Statistics(rng.normal(size=(30, 3)), ("a", "b", "c"), ("numeric",) * 3, (None,) * 3, experiments=experiments)
 
 
 @pytest.mark.parametrize(("others", "left"), [("unknown", FREE), ("none", SHARED)])

@@ -4,28 +4,28 @@ import numpy as np
 import pytest
 
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.scores.registry import SCORES
 from drbo.testing import check_score
 
 
 def numbers(n=60):
-    return Table.from_array(simulate("5ER2", model="gp", n=n, seed=1).X * [0.01, 1.0, 3.0, 10.0, 100.0])
+    return Statistics.from_array(simulate("5ER2", model="gp", n=n, seed=1).X * [0.01, 1.0, 3.0, 10.0, 100.0])
 
 
 def binary():
-    return Table.from_array(simulate("5ER2", model="logistic", n=80, seed=2).X)
+    return Statistics.from_array(simulate("5ER2", model="logistic", n=80, seed=2).X)
 
 
 def grades():
-    return Table.from_array(np.clip(np.round(simulate("5ER2", n=90, seed=3).X), -2, 2))
+    return Statistics.from_array(np.clip(np.round(simulate("5ER2", n=90, seed=3).X), -2, 2))
 
 
 def mixed():
     values = simulate("5ER2", n=90, seed=4).X
     values[:, 3:] = np.clip(np.round(values[:, 3:]), 0, 2)
     kinds = ("numeric",) * 3 + ("categorical",) * 2
-    return Table(values, tuple("abcde"), kinds, (None,) * 3 + (("l", "m", "s"),) * 2)
+    return Statistics(values, tuple("abcde"), kinds, (None,) * 3 + (("l", "m", "s"),) * 2)
 
 
 SUITED = {

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.sums import Sums, summed
-from drbo.data.statistics.table import Table
 from drbo.data.statistics.units import unit_free
 from drbo.errors import DataError, ScoreError
 from drbo.scores.curves import Curves
@@ -32,8 +32,8 @@ def _names(count):
 def _table(x, curves, rows=50):
     """A table of which only sums and some rows are known."""
     bases = summed(_names(int(curves.widths.sum())), [curves(x[:1_500]), curves(x[1_500:])])
-    table = replace(Table.from_sums(Sums.of_rows(_names(x.shape[1]), x)), values=x[:rows])
-    return table.with_bases(Table.from_sums(bases), curves.widths)
+    table = replace(Statistics.from_sums(Sums.of_rows(_names(x.shape[1]), x)), values=x[:rows])
+    return table.with_bases(Statistics.from_sums(bases), curves.widths)
 
 
 def _families(rng, d):
@@ -43,7 +43,7 @@ def _families(rng, d):
 
 def test_sums_with_the_same_knots_have_the_score_of_the_rows(x, rng):
     families = _families(rng, 5)
-    rows, sums = SplineScore(Table.from_array(x)), SplineScore(_table(x, Curves.of_sample(x)))
+    rows, sums = SplineScore(Statistics.from_array(x)), SplineScore(_table(x, Curves.of_sample(x)))
     assert np.allclose(rows.local(families), sums.local(families), rtol=1e-8, atol=1e-9)
     assert np.array_equal(rows.family_price(families), sums.family_price(families))
     assert np.array_equal(rows.credited(families), sums.credited(families))
@@ -98,7 +98,7 @@ def test_sums_of_other_functions_are_refused(x):
     with pytest.raises(DataError, match="score 'splines' needs the rows of the table"):
         build_score("splines", plain)
     with pytest.raises(DataError, match="the files have 3999 complete rows, but 4000 when they were first read"):
-        plain.with_bases(Table.from_sums(Sums.of_rows(["a"], x[1:, :1])), np.array([1]))
+        plain.with_bases(Statistics.from_sums(Sums.of_rows(["a"], x[1:, :1])), np.array([1]))
 
 
 def test_a_rare_value_that_is_not_in_the_rows_adds_nothing(x, rng):
@@ -108,7 +108,7 @@ def test_a_rare_value_that_is_not_in_the_rows_adds_nothing(x, rng):
     assert curves.widths[4] == 1
     families = _families(rng, 5)
     found = SplineScore(_table(x, curves)).local(families)
-    expected = SplineScore(Table.from_array(x)).local(families)
+    expected = SplineScore(Statistics.from_array(x)).local(families)
     assert np.allclose(found, expected, atol=0.01)
     without = SplineScore(_table(x[3:], curves)).local(families)  # as in a resample
     alone = families.nodes == 4

@@ -6,7 +6,7 @@ import pytest
 from scipy.special import gammaln
 
 from drbo.data.statistics.levels import configurations
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores import discrete
 from drbo.scores.discrete import BDeu, DiscreteBIC
@@ -23,7 +23,7 @@ def make_table(n, cardinalities, seed=0, strength=1.5):
         columns.append(previous)
     levels = tuple(tuple(str(k) for k in range(c)) for c in cardinalities)
     names = tuple(f"x{j}" for j in range(len(cardinalities)))
-    return Table(np.column_stack(columns).astype(float), names, ("categorical",) * len(names), levels)
+    return Statistics(np.column_stack(columns).astype(float), names, ("categorical",) * len(names), levels)
 
 
 def random_families(d, sizes, seed=0):
@@ -97,7 +97,7 @@ def test_parent_configurations_beyond_int64():
     values = rng.integers(5, size=(n, d)).astype(float)
     values[0], values[1] = 4.0, 4.0  # two rows with equal parents
     values[1, 0] = 0.0
-    table = Table(values, tuple(f"x{j}" for j in range(d)), ("categorical",) * d, (tuple("abcde"),) * d)
+    table = Statistics(values, tuple(f"x{j}" for j in range(d)), ("categorical",) * d, (tuple("abcde"),) * d)
     family = Families.from_sets(d, [(0, range(1, d))])
     codes, _ = configurations(values[:, 1:].T.astype(np.int32), np.full(d - 1, 5))
     assert len(np.unique(codes)) == n - 1
@@ -145,7 +145,7 @@ def test_parameter_counts_saturate():
     d = 400
     rng = np.random.default_rng(3)
     values = rng.integers(8, size=(50, d)).astype(float)
-    table = Table(values, tuple(map(str, range(d))), ("categorical",) * d, (tuple("abcdefgh"),) * d)
+    table = Statistics(values, tuple(map(str, range(d))), ("categorical",) * d, (tuple("abcdefgh"),) * d)
     sets = [(0, range(1, 1 + size)) for size in (3, 15, 20, d - 1)]
     families = Families.from_sets(d, sets)
     counts = DiscreteBIC(table).parameters(families)
@@ -180,13 +180,13 @@ def test_numeric_codes_units_and_row_order_do_not_matter():
     table = make_table(300, [2, 3, 4])
     families = random_families(3, [0, 1, 2] * 3)
     expected = BDeu(table).local(families)
-    scaled = Table.from_array(np.random.default_rng(6).permutation(table.values) * 0.01 - 7)
+    scaled = Statistics.from_array(np.random.default_rng(6).permutation(table.values) * 0.01 - 7)
     np.testing.assert_allclose(BDeu(scaled).local(families), expected, rtol=1e-12)
 
 
 def test_declared_levels_count_even_if_unseen():
     values = np.array([[0.0, 0], [0, 1], [1, 0], [1, 1]])
-    wide = Table(values, ("a", "b"), ("categorical",) * 2, (("p", "q", "r"), ("p", "q")))
+    wide = Statistics(values, ("a", "b"), ("categorical",) * 2, (("p", "q", "r"), ("p", "q")))
     families = Families.from_sets(2, [(1, (0,))])
     assert DiscreteBIC(wide).family_price(families)[0] == pytest.approx(-3 * math.log(4))
     assert BDeu(wide).local(families)[0] == pytest.approx(brute_bdeu(brute_counts(wide, 1, [0]), 1.0))
@@ -198,18 +198,18 @@ def test_continuous_columns_are_refused(score_class):
     with pytest.raises(
         ScoreError, match=r"column 'x1' is continuous: it has 100 distinct values in 100 rows"
     ) as caught:
-        score_class(Table.from_array(values))
+        score_class(Statistics.from_array(values))
     assert "categorical" in caught.value.hint
     with pytest.raises(ScoreError, match=r"accepts at most 32"):
-        score_class(Table.from_array(np.column_stack([np.arange(1000) % 2, np.arange(1000) % 33])))
-    score_class(Table.from_array(np.column_stack([np.arange(1000) % 2, np.arange(1000) % 32])))
+        score_class(Statistics.from_array(np.column_stack([np.arange(1000) % 2, np.arange(1000) % 33])))
+    score_class(Statistics.from_array(np.column_stack([np.arange(1000) % 2, np.arange(1000) % 32])))
 
 
 def test_columns_with_one_level_are_refused():
     with pytest.raises(ScoreError, match="column 'x1' has 1 distinct value"):
-        DiscreteBIC(Table.from_array([[0, 2], [1, 2], [1, 2]]))
+        DiscreteBIC(Statistics.from_array([[0, 2], [1, 2], [1, 2]]))
     with pytest.raises(ScoreError, match="column 'b' has 1 distinct value"):
-        BDeu(Table(np.array([[0.0, 0], [1, 0], [1, 0]]), ("a", "b"), ("categorical",) * 2, (("p", "q"), ("p",))))
+        BDeu(Statistics(np.array([[0.0, 0], [1, 0], [1, 0]]), ("a", "b"), ("categorical",) * 2, (("p", "q"), ("p",))))
 
 
 @pytest.mark.parametrize("ess", [0, -1, float("nan"), float("inf")])
@@ -219,7 +219,7 @@ def test_ess_must_be_positive(ess):
 
 
 def test_three_rows_and_perfect_fits_stay_finite():
-    table = Table.from_array([[0, 0, 1], [1, 1, 0], [1, 1, 0]])
+    table = Statistics.from_array([[0, 0, 1], [1, 1, 0], [1, 1, 0]])
     families = random_families(3, [0, 1, 2] * 3)
     assert np.isfinite(DiscreteBIC(table).local(families)).all()
     assert np.isfinite(BDeu(table).local(families)).all()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from drbo.data.checks.experiments import Experiments, KnownTarget
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import ScoreError
 from drbo.scores.by_experiment import FREE, HARD, SHARED, SOFT
 from drbo.scores.discrete import DiscreteBIC
@@ -27,7 +27,7 @@ def made(seed=0, sizes=(90, 50, 60, 40), strength=0.5, known=(), weights=None):
             place = x[:, 0] if j == 0 else x[:, 0] * 3 + x[:, 1]
         parts.append(x)
     levels = ((0, 1), (0, 1, 2), (0, 1))
-    table = Table(np.concatenate(parts) * 1.0, tuple("abc"), ("categorical",) * 3, levels, weights=weights)
+    table = Statistics(np.concatenate(parts) * 1.0, tuple("abc"), ("categorical",) * 3, levels, weights=weights)
     labels = ("control", *(f"e{k}" for k in range(1, len(sizes))))
     return replace(table, experiments=Experiments(np.repeat(np.arange(len(sizes)), sizes), labels, known))
 
@@ -114,6 +114,6 @@ def test_a_weight_counts_as_often_as_the_row_occurs():
 
 
 def test_numbers_with_many_values_are_refused():
-    table = Table.from_array(np.random.default_rng(0).normal(size=(60, 2)))
+    table = Statistics.from_array(np.random.default_rng(0).normal(size=(60, 2)))
     with pytest.raises(ScoreError, match="is continuous"):
         ExperimentCounts(table)

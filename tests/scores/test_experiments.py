@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from drbo.data.checks.experiments import Experiments, KnownTarget
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.by_experiment import FREE, HARD, SHARED, SOFT
 from drbo.scores.experiments import ExperimentBIC, ExperimentSplines, recording_step
@@ -29,7 +29,7 @@ def made(seed=0, sizes=(60, 30, 25, 40), strength=1.0, known=()):
         x[:, 3] += weights[3] * x[:, 1] - x[:, 2]
         parts.append(x)
     labels = ("control", *(f"e{k}" for k in range(1, len(sizes))))
-    table = Table.from_array(np.concatenate(parts) * [1.0, 10.0, 0.1, 1.0] + 5, list("abcd"))
+    table = Statistics.from_array(np.concatenate(parts) * [1.0, 10.0, 0.1, 1.0] + 5, list("abcd"))
     return replace(table, experiments=Experiments(np.repeat(np.arange(len(sizes)), sizes), labels, known))
 
 
@@ -211,7 +211,7 @@ def test_small_shifts_are_drift_and_large_ones_targets():
     x = rng.normal(size=(900, 2))
     x[codes == 1, 0] += 0.4
     x[codes == 2, 1] += 3.0
-    table = replace(Table.from_array(x), experiments=Experiments(codes, ("control", "small", "large")))
+    table = replace(Statistics.from_array(x), experiments=Experiments(codes, ("control", "small", "large")))
     families = Families.from_sets(2, [(0, ()), (1, ())])
     assert ExperimentBIC(table).changes(families).changed.tolist() == [[False, True, False], [False, False, True]]
     steady = ExperimentBIC(table, drift=True)
@@ -238,7 +238,7 @@ def test_a_given_set_of_splines_is_worth_what_regressions_on_their_functions_say
     found = score.changes(Families.from_sets(4, [(3, (1, 2))]), fixed)
     values, owner = score._expanded(table)
     parents = 4 + np.flatnonzero(np.isin(owner, [1, 2]))
-    wide = replace(Table.from_array(values), experiments=table.experiments)
+    wide = replace(Statistics.from_array(values), experiments=table.experiments)
     assert len(parents) == 6
     assert found.worth[0] == pytest.approx(direct(wide, 3, tuple(parents), (2,)), rel=1e-8)
 
@@ -255,7 +255,7 @@ def test_a_bend_is_no_change_for_splines():
     rng, codes = np.random.default_rng(0), np.repeat([0, 1, 2], [300, 100, 100])
     cause = rng.normal(size=500) + 2.0 * (codes == 1)
     effect = np.tanh(cause) * 3 + rng.normal(size=500) + 2.0 * (codes == 2)
-    table = Table.from_array(np.column_stack([cause, effect]), ["cause", "effect"])
+    table = Statistics.from_array(np.column_stack([cause, effect]), ["cause", "effect"])
     table = replace(table, experiments=Experiments(codes, ("control", "far", "shifted")))
     families = Families.from_sets(2, [(1, (0,))])
     assert ExperimentBIC(table).changes(families).changed[0].tolist() == [False, True, True]
@@ -263,7 +263,7 @@ def test_a_bend_is_no_change_for_splines():
 
 
 def test_with_as_many_parents_as_rows_there_is_no_credit():
-    table = Table.from_array(np.random.default_rng(0).normal(size=(6, 8)))
+    table = Statistics.from_array(np.random.default_rng(0).normal(size=(6, 8)))
     families = Families.from_sets(8, [(0, ()), (0, (1, 2, 3, 4, 5)), (0, (1, 2))])
     worth = ExperimentBIC(table).changes(families).worth
     assert worth[1] == pytest.approx(worth[0] - 5 * np.log(6))

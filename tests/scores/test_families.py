@@ -4,14 +4,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.scores.families import Families, row_groups
 from drbo.scores.linear import BicNV
 
 
 @pytest.fixture
 def table(rng):
-    return Table.from_array(rng.normal(size=(30, 3)), ["a", "b", "c"])
+    return Statistics.from_array(rng.normal(size=(30, 3)), ["a", "b", "c"])
 
 
 @st.composite

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from drbo.constraints import Constraints
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.scores.base import Score
 from drbo.scores.families import Families
 from drbo.scores.forms import CountForm, Gaussian, GramForm, RowForm
@@ -29,7 +29,7 @@ FORMS = {
 @pytest.fixture
 def table(rng):
     weights = np.triu(rng.normal(size=(D, D)), 1)
-    return Table.from_array(rng.normal(size=(120, D)) @ np.linalg.inv(np.eye(D) - weights))
+    return Statistics.from_array(rng.normal(size=(120, D)) @ np.linalg.inv(np.eye(D) - weights))
 
 
 class Scaled(BicNV):
@@ -64,7 +64,7 @@ def test_scores_of_numbers_and_of_categories_alone_are_compiled(name, table):
     if name.startswith("gp"):
         pytest.importorskip("torch")
     counts = name in ("bdeu", "bic-discrete", "logistic", "discrete-experiments")
-    form = build_score(name, Table.from_array((table.values > 0).astype(float)) if counts else table).compiled()
+    form = build_score(name, Statistics.from_array((table.values > 0).astype(float)) if counts else table).compiled()
     assert type(form) is FORMS.get(name, type(None))
 
 

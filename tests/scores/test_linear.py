@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 
 from drbo import _core
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import DataError, ScoreError
 from drbo.scores.families import Families
 from drbo.scores.linear import RESIDUAL_FLOOR, BicEV, BicNV, residual_variances
@@ -61,7 +61,7 @@ def _bic(values, dag, penalty=1.0, equal=False):
 def test_scores_are_the_papers_formula_with_sklearns_regressions(kind, penalty, rng):
     values = _values(rng)
     dags = _dags(rng, 12, 5)
-    found = _scores(kind(Table.from_array(values), penalty=penalty), dags)
+    found = _scores(kind(Statistics.from_array(values), penalty=penalty), dags)
     expected = [_bic(values, dag, penalty, equal=kind is BicEV) for dag in dags]
     assert found == pytest.approx(expected, rel=1e-10)
 
@@ -71,14 +71,14 @@ def test_local_is_minus_ln_mse(rng):
     families = Families.from_sets(5, [(0, ()), (1, (0,)), (2, (4, 1)), (3, (0, 1, 2, 4))])
     expected = [-math.log(_sklearn_mse(values, node, parents)) for node, parents in [(0, []), (1, [0]), (2, [4, 1])]]
     for kind in (BicNV, BicEV):
-        assert kind(Table.from_array(values)).local(families)[:3] == pytest.approx(expected, abs=1e-11)
-    assert len(BicNV(Table.from_array(values)).local(families[:0])) == 0
+        assert kind(Statistics.from_array(values)).local(families)[:3] == pytest.approx(expected, abs=1e-11)
+    assert len(BicNV(Statistics.from_array(values)).local(families[:0])) == 0
 
 
 def test_the_fingerprint_of_the_true_graph(data_dir):
     with np.load(data_dir / "linear_30er4_seed1_n1000.npz") as data:
         values, dag = data["X"], data["A"].astype(bool)
-    score = _scores(BicEV(Table.from_array(values)), dag[None])[0]
+    score = _scores(BicEV(Statistics.from_array(values)), dag[None])[0]
     assert score / values.size == pytest.approx(-0.027284462, abs=1e-6)
 
 
@@ -95,7 +95,7 @@ def test_padding_does_not_matter(size, rng):
 
 
 def test_families_are_scored_alone_and_in_company(rng):
-    score = BicNV(Table.from_array(_values(rng)))
+    score = BicNV(Statistics.from_array(_values(rng)))
     families = Families.from_dags(_dags(rng, 30, 5))
     alone = [score.local(families[row : row + 1])[0] for row in range(len(families))]
     assert score.local(families).tolist() == alone
@@ -106,7 +106,7 @@ def test_a_covariance_is_as_good_as_the_data(kind, rng):
     values, prior = _values(rng), rng.normal(size=(5, 5))
     dags = _dags(rng, 10, 5)
     for options in ({}, {"penalty": 2}, {"penalty": "ebic", "edge_prior": prior}):
-        from_data = kind(Table.from_array(values), **options)
+        from_data = kind(Statistics.from_array(values), **options)
         covariance = np.cov(values, rowvar=False, bias=True)
         from_covariance = kind.from_covariance(covariance, 60, list("abcde"), **options)
         assert _scores(from_covariance, dags) == pytest.approx(_scores(from_data, dags), rel=1e-10)
@@ -136,7 +136,7 @@ def test_what_is_no_covariance_is_refused(covariance, n, names, message):
 def test_collinear_parents_are_fitted_as_by_least_squares(rng):
     a, b, c = rng.normal(size=(3, 80))
     values = np.column_stack([a, b, a + b, 2 * a - 3, c + a - b, a + 1e-12 * c])
-    score = BicNV(Table.from_array(values))
+    score = BicNV(Statistics.from_array(values))
     families = [(4, (0, 1, 2)), (4, (0, 3)), (4, (0, 1, 2, 3)), (4, (1, 3))]
     found = score.local(Families.from_sets(6, families))
     expected = [-math.log(_lstsq_mse(values, node, list(parents))) for node, parents in families]
@@ -145,13 +145,13 @@ def test_collinear_parents_are_fitted_as_by_least_squares(rng):
     assert copies == pytest.approx(np.full(3, copies[0]), abs=1e-6)
     dags = _dags(rng, 40, 6, density=0.8)
     for kind in (BicNV, BicEV):
-        assert np.isfinite(_scores(kind(Table.from_array(values)), dags)).all()
+        assert np.isfinite(_scores(kind(Statistics.from_array(values)), dags)).all()
 
 
 def test_a_perfect_fit_stays_finite(rng):
     a, b = rng.normal(size=(2, 50))
     values = np.column_stack([a, b, a - 2 * b])
-    score = BicNV(Table.from_array(values))
+    score = BicNV(Statistics.from_array(values))
     fitted = score.local(Families.from_sets(3, [(2, (0, 1))]))[0]
     assert fitted == pytest.approx(-math.log(values[:, 2].var() * RESIDUAL_FLOOR), rel=0.2)
 
@@ -161,7 +161,7 @@ def test_a_perfect_fit_stays_finite(rng):
 def test_as_many_parents_as_rows_get_no_credit(kind, n, rng):
     """With an intercept, n - 1 parents fit n rows perfectly whatever they are."""
     values = rng.normal(size=(n, 6))
-    score = kind(Table.from_array(values))
+    score = kind(Statistics.from_array(values))
     families = Families.from_sets(6, [(0, tuple(range(1, size + 1))) for size in range(6)])
     local = score.local(families)
     for size, value in enumerate(local):
@@ -175,14 +175,14 @@ def test_an_edge_prior_adds_twice_its_log_odds(kind, rng):
     """A BIC is twice a log evidence."""
     values, prior = _values(rng), rng.normal(size=(5, 5))
     dags = _dags(rng, 10, 5)
-    table = Table.from_array(values)
+    table = Statistics.from_array(values)
     gained = _scores(kind(table, edge_prior=prior), dags) - _scores(kind(table), dags)
     assert gained == pytest.approx((dags * 2 * prior).sum(axis=(1, 2)), abs=1e-9)
 
 
 @BOTH
 def test_ebic_costs_two_ln_d_more_per_edge(kind, rng):
-    table, dags = Table.from_array(_values(rng)), _dags(rng, 10, 5)
+    table, dags = Statistics.from_array(_values(rng)), _dags(rng, 10, 5)
     lost = _scores(kind(table), dags) - _scores(kind(table, penalty="ebic"), dags)
     assert lost == pytest.approx(dags.sum(axis=(1, 2)) * 2 * math.log(5), abs=1e-9)
 
@@ -191,7 +191,7 @@ def test_rows_with_interventions_are_left_out(rng):
     """Each node is fitted on the rows in which nobody set it; the formulas by hand on those rows."""
     values = _values(rng, n=80, d=4)
     targets = rng.random((80, 4)) < [0.4, 0.0, 0.4, 0.1]
-    table = Table.from_array(values)
+    table = Statistics.from_array(values)
     rows = (~targets).sum(axis=0)
     for dag in _dags(rng, 8, 4):
         parents = [np.flatnonzero(dag[:, node]) for node in range(4)]
@@ -209,7 +209,7 @@ def test_a_parent_that_never_varies_in_the_rows_that_count_explains_nothing(rng)
     targets = np.zeros((30, 3), dtype=bool)
     targets[:20, 1] = True
     values[20:, 0] = 7.0
-    local = BicNV(Table.from_array(values), targets=targets).local(Families.from_sets(3, [(1, ()), (1, (0,))]))
+    local = BicNV(Statistics.from_array(values), targets=targets).local(Families.from_sets(3, [(1, ()), (1, (0,))]))
     assert local[0] == local[1] == pytest.approx(-math.log(values[20:, 1].var()))
 
 
@@ -219,7 +219,7 @@ def test_a_node_without_variation_in_its_rows_is_named(rng):
     targets[:20, 1] = True
     values[20:, 1] = 7.0
     with pytest.raises(ScoreError, match="column 'x1' is constant in the rows without intervention on it"):
-        BicNV(Table.from_array(values), targets=targets)
+        BicNV(Statistics.from_array(values), targets=targets)
 
 
 def _equivalent_pair(rng, d):
@@ -234,7 +234,7 @@ def _equivalent_pair(rng, d):
 
 
 def test_equivalent_dags_tie_under_unequal_variances_only(rng):
-    table = Table.from_array(_values(rng, n=200))
+    table = Statistics.from_array(_values(rng, n=200))
     for penalty in (1.0, "ebic"):
         pairs = [_equivalent_pair(rng, 5) for _ in range(20)]
         unequal = np.array([_scores(BicNV(table, penalty=penalty), pair) for pair in pairs])
@@ -251,8 +251,8 @@ def test_units_do_not_matter_under_unequal_variances(exponents, seed):
     """Columns scaled by anything from 1e-100 to 1e100: differences between DAGs stay, the level moves."""
     rng = np.random.default_rng(seed)
     values, dags = _values(rng), _dags(rng, 6, 5)
-    before = _scores(BicNV(Table.from_array(values)), dags)
-    scaled = Table.from_array(values * 10.0 ** np.array(exponents))
+    before = _scores(BicNV(Statistics.from_array(values)), dags)
+    scaled = Statistics.from_array(values * 10.0 ** np.array(exponents))
     after = _scores(BicNV(scaled), dags)
     shift = -60 * 2 * math.log(10) * sum(exponents)
     assert after - before == pytest.approx(np.full(6, shift), abs=1e-6)
@@ -261,16 +261,16 @@ def test_units_do_not_matter_under_unequal_variances(exponents, seed):
 
 def test_one_unit_for_all_moves_equal_variances_by_a_constant(rng):
     values, dags = _values(rng), _dags(rng, 6, 5)
-    before = _scores(BicEV(Table.from_array(values)), dags)
+    before = _scores(BicEV(Statistics.from_array(values)), dags)
     for scale in (1e-100, 1e100):
-        after = _scores(BicEV(Table.from_array(scale * values)), dags)
+        after = _scores(BicEV(Statistics.from_array(scale * values)), dags)
         assert after - before == pytest.approx(np.full(6, -60 * 5 * 2 * math.log(scale)), rel=1e-9)
 
 
 def test_large_offsets_do_not_matter(rng):
     values, dags = _values(rng), _dags(rng, 6, 5)
-    moved = _scores(BicNV(Table.from_array(values + 1e7)), dags)
-    assert moved == pytest.approx(_scores(BicNV(Table.from_array(values)), dags), abs=1e-3)
+    moved = _scores(BicNV(Statistics.from_array(values + 1e7)), dags)
+    assert moved == pytest.approx(_scores(BicNV(Statistics.from_array(values)), dags), abs=1e-3)
 
 
 @BOTH
@@ -279,12 +279,12 @@ def test_the_smallest_table(kind):
     values = np.array([[0.0, 1.0], [1.0, 0.5], [2.0, 3.0]])
     dags = np.array([[[0, 0], [0, 0]], [[0, 1], [0, 0]], [[0, 0], [1, 0]]], dtype=bool)
     expected = [_bic(values, dag, equal=kind is BicEV) for dag in dags]
-    assert _scores(kind(Table.from_array(values)), dags) == pytest.approx(expected, rel=1e-12)
+    assert _scores(kind(Statistics.from_array(values)), dags) == pytest.approx(expected, rel=1e-12)
 
 
 def test_shares_at_a_level_bound_the_equal_variance_score(rng):
     """-ln M = max over s of (1 - ln s - M / s): every level is a lower bound, its own level is exact."""
-    score = BicEV(Table.from_array(_values(rng)))
+    score = BicEV(Statistics.from_array(_values(rng)))
     dags = _dags(rng, 8, 5)
     families = Families.from_dags(dags)
     local, price = score.local(families).reshape(8, 5), score.family_price(families).reshape(8, 5)
@@ -306,7 +306,7 @@ def test_shares_at_a_level_bound_the_equal_variance_score(rng):
 def test_predicted_values_go_through_the_same_combine(rng):
     """For a whole table of candidates (S, C, d), in single precision, too."""
     for kind in (BicNV, BicEV):
-        score = kind(Table.from_array(_values(rng)))
+        score = kind(Statistics.from_array(_values(rng)))
         local, price = rng.normal(size=(2, 3, 4, 5))
         together = score.combine(local, price)
         assert together.shape == (3, 4)
@@ -315,7 +315,7 @@ def test_predicted_values_go_through_the_same_combine(rng):
 
 
 def test_categories_are_refused(rng):
-    table = Table(rng.integers(2, size=(9, 2)) * 1.0, ("a", "b"), ("numeric", "categorical"), (None, ("n", "y")))
+    table = Statistics(rng.integers(2, size=(9, 2)) * 1.0, ("a", "b"), ("numeric", "categorical"), (None, ("n", "y")))
     with pytest.raises(ScoreError, match="column 'b' is categorical, but bic-ev requires numbers"):
         BicEV(table)
 
@@ -324,7 +324,7 @@ def test_categories_are_refused(rng):
 def test_combine_with_rows_that_differ_from_node_to_node(kind, rng):
     targets = np.zeros((50, 3), dtype=bool)
     targets[:20, 1] = True
-    score = kind(Table.from_array(rng.normal(size=(50, 3))), targets=targets)
+    score = kind(Statistics.from_array(rng.normal(size=(50, 3))), targets=targets)
     local, price = rng.normal(size=(2, 4, 3))
     n = np.array([50, 30, 50])
     fit = -n.sum() * np.log((n * np.exp(-local)).sum(1) / n.sum()) if kind is BicEV else (n * local).sum(1)

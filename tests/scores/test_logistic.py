@@ -6,7 +6,7 @@ from scipy.special import xlogy
 from sklearn.linear_model import LogisticRegression
 from statsmodels.discrete.discrete_model import Logit
 
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import ScoreError
 from drbo.scores import logistic
 from drbo.scores.families import Families
@@ -19,7 +19,7 @@ def make_table(n, d, seed=0):
     for j in range(d):
         logits = values[:, :j] @ rng.normal(scale=0.5, size=j) + rng.normal(scale=0.3)
         values[:, j] = rng.random(n) < 1 / (1 + np.exp(-logits))
-    return Table.from_array(values)
+    return Statistics.from_array(values)
 
 
 def random_families(d, sizes, seed=0):
@@ -66,7 +66,7 @@ def test_separation_approaches_the_bound():
     rng = np.random.default_rng(1)
     first, second = rng.integers(2, size=(2, 400))
     either = first | second  # first = 1 means either = 1: separated in part, and fully by both
-    table = Table.from_array(np.column_stack([first, second, either]))
+    table = Statistics.from_array(np.column_stack([first, second, either]))
     values = LogisticBIC(table).local(Families.from_sets(3, [(2, ()), (2, (0,)), (2, (0, 1))]))
     rest = either[first == 0]
     bound = xlogy(rest.sum(), rest.mean()) + xlogy(len(rest) - rest.sum(), 1 - rest.mean())
@@ -89,7 +89,7 @@ def test_likelihood_never_falls_with_a_parent(n):
 
 def test_equal_parents_count_once():
     table = make_table(200, 3)
-    doubled = Table.from_array(np.column_stack([table.values, table.values[:, 0], 1 - table.values[:, 0]]))
+    doubled = Statistics.from_array(np.column_stack([table.values, table.values[:, 0], 1 - table.values[:, 0]]))
     values = LogisticBIC(doubled).local(Families.from_sets(5, [(2, (0, 1)), (2, (0, 1, 3)), (2, (0, 1, 3, 4))]))
     np.testing.assert_allclose(values, values[0], atol=1e-6)
 
@@ -109,12 +109,12 @@ def test_steps_are_halved_where_newton_alone_diverges():
 def test_listed_and_tabled_families_agree():
     table = make_table(100, 8)
     families = random_families(8, [7] * 10)  # 128 configurations, 100 rows: listed
-    longer = Table.from_array(np.vstack([table.values, np.random.default_rng(5).integers(2, size=(60, 8))]))
+    longer = Statistics.from_array(np.vstack([table.values, np.random.default_rng(5).integers(2, size=(60, 8))]))
     targets = np.repeat([[False], [True]], [100, 60], axis=0) & np.ones(8, dtype=bool)
     np.testing.assert_allclose(
         LogisticBIC(table).local(families), LogisticBIC(longer, targets=targets).local(families), atol=1e-6
     )
-    repeated = Table.from_array(np.tile(table.values, (3, 1)))  # merged back to 100 rows of weight 3
+    repeated = Statistics.from_array(np.tile(table.values, (3, 1)))  # merged back to 100 rows of weight 3
     np.testing.assert_allclose(LogisticBIC(repeated).local(families), 3 * LogisticBIC(table).local(families), atol=1e-5)
     alone = np.concatenate([LogisticBIC(table).local(families[[row]]) for row in range(10)])
     np.testing.assert_allclose(LogisticBIC(table).local(families), alone, atol=1e-9)
@@ -135,9 +135,9 @@ def test_any_two_values_will_do():
     table = make_table(200, 4)
     families = random_families(4, [0, 1, 2, 3])
     expected = LogisticBIC(table).local(families)
-    other = Table.from_array(np.random.default_rng(7).permutation(table.values) * [0.01, -3.0, 100.0, 1.0] + 5)
+    other = Statistics.from_array(np.random.default_rng(7).permutation(table.values) * [0.01, -3.0, 100.0, 1.0] + 5)
     np.testing.assert_allclose(LogisticBIC(other).local(families), expected, atol=1e-7)
-    coded = Table(table.values, table.names, ("categorical",) * 4, (("no", "yes"),) * 4)
+    coded = Statistics(table.values, table.names, ("categorical",) * 4, (("no", "yes"),) * 4)
     np.testing.assert_array_equal(LogisticBIC(coded).local(families), expected)
 
 
@@ -145,16 +145,16 @@ def test_columns_that_are_not_binary_are_refused():
     with pytest.raises(
         ScoreError, match=r"column 'x1' has 3 distinct values, but logistic requires exactly 2"
     ) as caught:
-        LogisticBIC(Table.from_array([[0, 0], [1, 1], [0, 2]]))
+        LogisticBIC(Statistics.from_array([[0, 0], [1, 1], [0, 2]]))
     assert "auto" in caught.value.hint
     with pytest.raises(ScoreError, match=r"column 'x0' has 1 distinct value, but"):
-        LogisticBIC(Table.from_array([[1, 0], [1, 1], [1, 0]]))
+        LogisticBIC(Statistics.from_array([[1, 0], [1, 1], [1, 0]]))
 
 
 def test_three_rows_and_a_node_constant_where_it_counts_stay_finite():
-    table = Table.from_array([[0, 0, 1], [1, 1, 0], [1, 1, 0]])
+    table = Statistics.from_array([[0, 0, 1], [1, 1, 0], [1, 1, 0]])
     assert np.isfinite(LogisticBIC(table).local(random_families(3, [0, 1, 2] * 3))).all()
-    table = Table.from_array([[0, 0], [1, 1], [1, 0], [1, 1]])
+    table = Statistics.from_array([[0, 0], [1, 1], [1, 0], [1, 1]])
     score = LogisticBIC(table, targets=[[1, 0], [0, 0], [0, 0], [0, 0]])
     np.testing.assert_allclose(score.local(Families.from_sets(2, [(0, ()), (0, (1,))])), 0, atol=1e-6)
 

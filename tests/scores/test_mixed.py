@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from drbo.data.statistics.coded import Indicators
+from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.sums import BasisSums, Sums, summed
-from drbo.data.statistics.table import Table
 from drbo.errors import ScoreError
 from drbo.scores import mixed
 from drbo.scores.families import Families
@@ -29,7 +29,7 @@ def make_table(n, seed=0, levels=LEVELS):
             cuts = np.quantile(latent[:, j], np.arange(1, len(names)) / len(names))
             latent[:, j] = np.searchsorted(cuts, latent[:, j])
     kinds = tuple("numeric" if names is None else "categorical" for names in levels)
-    return Table(latent, tuple(f"x{j}" for j in range(d)), kinds, levels)
+    return Statistics(latent, tuple(f"x{j}" for j in range(d)), kinds, levels)
 
 
 def random_families(d, sizes, seed=0):
@@ -62,7 +62,7 @@ def test_degenerate_gaussian_is_the_determinant_of_residuals(n):
 
 @BOTH
 def test_numeric_columns_alone_give_the_linear_bic(score_class):
-    table = Table.from_array(make_table(200, levels=(None,) * 5).values * [1.0, 0.01, 100.0, 3.0, 1.0])
+    table = Statistics.from_array(make_table(200, levels=(None,) * 5).values * [1.0, 0.01, 100.0, 3.0, 1.0])
     linear, score = BicNV(table), score_class(table)
     dags = np.triu(np.random.default_rng(1).random((10, 5, 5)) < 0.5, 1)
     families = Families.from_dags(dags)
@@ -98,7 +98,7 @@ def test_categories_that_determine_each_other_stay_finite_and_tie():
     values = np.column_stack([table.values, merged, table.values[:, 1] * 2 + 1])
     levels = (*LEVELS, ("v", "w", "z"), None)
     kinds = tuple("numeric" if names is None else "categorical" for names in levels)
-    score = DegenerateGaussian(Table(values, tuple(f"x{j}" for j in range(8)), kinds, levels))
+    score = DegenerateGaussian(Statistics(values, tuple(f"x{j}" for j in range(8)), kinds, levels))
     families = Families.from_sets(8, [(6, ()), (4, (6,)), (4, ()), (6, (4,)), (1, (7,)), (7, (1,)), (0, (4, 6, 1, 7))])
     local = score.local(families)
     assert np.isfinite(local).all()
@@ -112,7 +112,7 @@ def test_order_of_levels_and_units_do_not_matter():
     values = table.values * [1, 0.01, 1, 1e12, 1, -1] + [0, 5, 0, 0, 0, 2]
     values[:, 0] = 2 - values[:, 0]
     values[:, 4] = np.array([2, 0, 3, 1])[values[:, 4].astype(int)]
-    other = Table(np.random.default_rng(3).permutation(values), table.names, table.kinds, table.levels)
+    other = Statistics(np.random.default_rng(3).permutation(values), table.names, table.kinds, table.levels)
     families = random_families(6, [0, 1, 3, 5] * 4)
     for score_class in (DegenerateGaussian, ConditionalGaussian):
         first, second = score_class(table), score_class(other)
@@ -126,7 +126,7 @@ def test_degenerate_gaussian_counts_columns():
     families = Families.from_sets(6, [(0, ()), (0, (1, 2)), (1, (0, 4)), (4, (0, 3))])
     counts = score.parameters(families)
     assert counts.tolist() == [0, 2 * (1 + 1), 1 * (2 + 3), 3 * (2 + 1)]
-    unused = Table(
+    unused = Statistics(
         np.array([[0.0, 1], [1, 2], [0, 4]]), ("a", "b"), ("categorical", "numeric"), (("p", "q", "r"), None)
     )
     price = DegenerateGaussian(unused).family_price(Families.from_sets(2, [(1, (0,))]))
@@ -207,7 +207,9 @@ def test_levels_missing_from_the_rows_that_count_stay_finite(score_class):
 @BOTH
 def test_three_rows_stay_finite(score_class):
     values = np.array([[0.0, 1.0, 0.0], [1.0, 2.0, 1.0], [0.0, 4.0, 1.0]])
-    table = Table(values, ("a", "b", "c"), ("categorical", "numeric", "categorical"), (("p", "q"), None, ("r", "s")))
+    table = Statistics(
+        values, ("a", "b", "c"), ("categorical", "numeric", "categorical"), (("p", "q"), None, ("r", "s"))
+    )
     score = score_class(table)
     assert np.isfinite(score.local(random_families(3, [0, 1, 2] * 4))).all()
     assert len(score.local(random_families(3, [1])[:0])) == 0
@@ -217,7 +219,7 @@ def test_three_rows_stay_finite(score_class):
 def test_constant_columns_are_refused(score_class):
     values = np.array([[0.0, 1.0], [0.0, 2.0], [0.0, 4.0]])
     with pytest.raises(ScoreError, match="column 'a' has 1 distinct value"):
-        score_class(Table(values, ("a", "b"), ("categorical", "numeric"), (("p",), None)))
+        score_class(Statistics(values, ("a", "b"), ("categorical", "numeric"), (("p",), None)))
 
 
 def test_too_many_levels_are_refused(monkeypatch):
@@ -225,7 +227,7 @@ def test_too_many_levels_are_refused(monkeypatch):
     values = np.column_stack([np.arange(30.0), np.arange(30.0) ** 2])
     levels = (tuple(map(str, range(30))), None)
     with pytest.raises(ScoreError, match=r"needs 30 columns, .* at most 20; column 'id' alone has 30 distinct values"):
-        DegenerateGaussian(Table(values, ("id", "x"), ("categorical", "numeric"), levels))
+        DegenerateGaussian(Statistics(values, ("id", "x"), ("categorical", "numeric"), levels))
 
 
 def test_conditional_gaussian_is_cheap_up_to_a_number_of_cells(monkeypatch):
@@ -242,7 +244,7 @@ def test_sums_over_indicators_have_the_score_of_the_rows(rng):
     values = np.column_stack([group, a, 1e6 + 0.1 * (a + kind + rng.normal(size=n)), kind]).astype(float)
     levels = (tuple("wxyz"), None, None, ("no", "yes"))
     kinds = tuple("numeric" if one is None else "categorical" for one in levels)
-    table = Table(values, tuple("abcd"), kinds, levels)
+    table = Statistics(values, tuple("abcd"), kinds, levels)
     indicators = Indicators(levels)
     bases = BasisSums(summed([f"f{k}" for k in range(6)], [indicators(values)]), indicators.widths)
     sums = replace(table, values=values[:10], sums=Sums.of_rows("abcd", values), bases=bases)

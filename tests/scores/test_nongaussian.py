@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from drbo import DrBO
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import DataError, ScoreError
 from drbo.graph.dag import dag_to_cpdag
 from drbo.scores.families import Families
@@ -64,13 +64,13 @@ def test_local_scores_follow_the_formula(noise, n, rng):
         _formula(values, int(node), np.flatnonzero(parents).tolist())
         for node, parents in zip(families.nodes, families.parents, strict=True)
     ]
-    np.testing.assert_allclose(BicNG(Table.from_array(values)).local(families), expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(BicNG(Statistics.from_array(values)).local(families), expected, rtol=1e-9, atol=1e-9)
 
 
 def test_gaussian_noise_is_scored_as_by_bic_nv(rng):
     values, _ = _linear(rng, rng.normal, n=2000)
     families = _families(5, rng)
-    table = Table.from_array(values)
+    table = Statistics.from_array(values)
     np.testing.assert_allclose(BicNG(table).local(families), BicNV(table).local(families), atol=1e-9)
 
 
@@ -79,7 +79,7 @@ def test_two_n_negentropy_of_gaussian_noise_has_mean_two_which_is_subtracted():
     found = np.array([2 * 100 * _negentropy(column) for column in values.T])
     assert found.mean() == pytest.approx(2.0, abs=0.3)
     empty = Families(np.arange(500), np.zeros((500, 500), dtype=bool))
-    table = Table.from_array(values)
+    table = Statistics.from_array(values)
     credited = BicNG(table).local(empty) > BicNV(table).local(empty) + 1e-9
     assert np.array_equal(credited, found > 2 + 2 * np.log(100))
     assert 0 < credited.mean() < 0.02  # a chi-square of two degrees of freedom exceeds 2 + 2 ln 100 in 0.4% of cases
@@ -98,7 +98,7 @@ def test_equivalent_dags_tie_where_noise_is_gaussian_and_differ_where_it_is_not(
     chain[0, 1] = chain[1, 2] = reverse[2, 1] = reverse[1, 0] = True
     for noise, tie in ((rng.normal, True), (rng.exponential, False)):
         x = noise(size=(2000, 3)) @ np.linalg.inv(np.eye(3) - np.diag([0.8, 0.8], 1))
-        score = BicNG(Table.from_array(x))
+        score = BicNG(Statistics.from_array(x))
         assert (abs(_total(score, chain) - _total(score, reverse)) < 1e-6) == tie
 
 
@@ -107,16 +107,16 @@ def test_units_do_not_matter(rng):
     families = _families(5, rng)
     other = values * [1e-3, 1, -5, 1e6, 7] - 100
     shift = np.log(np.array([1e-3, 1, 5, 1e6, 7]) ** 2)[families.nodes]
-    found = BicNG(Table.from_array(other)).local(families)
-    np.testing.assert_allclose(found + shift, BicNG(Table.from_array(values)).local(families), atol=1e-8)
+    found = BicNG(Statistics.from_array(other)).local(families)
+    np.testing.assert_allclose(found + shift, BicNG(Statistics.from_array(values)).local(families), atol=1e-8)
 
 
 def test_a_row_of_weight_w_counts_as_w_rows(rng):
     values, _ = _linear(rng, rng.laplace, n=90)
     times = rng.integers(1, 5, size=90)
     families = _families(5, rng)
-    weighted = build_score("bic-ng", replace(Table.from_array(values), weights=times.astype(float)))
-    repeated = build_score("bic-ng", Table.from_array(np.repeat(values, times, axis=0)))
+    weighted = build_score("bic-ng", replace(Statistics.from_array(values), weights=times.astype(float)))
+    repeated = build_score("bic-ng", Statistics.from_array(np.repeat(values, times, axis=0)))
     np.testing.assert_allclose(weighted.local(families), repeated.local(families), atol=1e-10)
     np.testing.assert_allclose(weighted.family_price(families), repeated.family_price(families))
 
@@ -125,21 +125,21 @@ def test_rows_set_by_intervention_are_left_out(rng):
     values, _ = _linear(rng, rng.exponential)
     targets = np.zeros(values.shape, dtype=bool)
     targets[:150, 2] = targets[100:300, 4] = True
-    score = BicNG(Table.from_array(values), targets=targets)
+    score = BicNG(Statistics.from_array(values), targets=targets)
     families = _families(5, rng)
     for row in range(len(families)):
-        kept = BicNG(Table.from_array(values[~targets[:, families.nodes[row]]]))
+        kept = BicNG(Statistics.from_array(values[~targets[:, families.nodes[row]]]))
         assert score.local(families[[row]]) == pytest.approx(kept.local(families[[row]]), abs=1e-9)
 
 
 def test_collinear_and_perfect_parents_are_harmless(rng):
     x = rng.exponential(size=(200, 4))
     x[:, 2], x[:, 3] = x[:, 0] + x[:, 1], rng.exponential(size=200) + x[:, 0]
-    score = BicNG(Table.from_array(x))
+    score = BicNG(Statistics.from_array(x))
     both, single, perfect = score.local(Families.from_sets(4, [(3, (0, 1, 2)), (3, (0, 1)), (2, (0, 1))]))
     assert both == pytest.approx(single, abs=1e-6)
     assert np.isfinite(perfect)
-    few = BicNG(Table.from_array(x[:4, [0, 1, 3]] + 1e-3 * rng.normal(size=(4, 3))))
+    few = BicNG(Statistics.from_array(x[:4, [0, 1, 3]] + 1e-3 * rng.normal(size=(4, 3))))
     assert np.isfinite(few.local(Families.from_sets(3, [(2, (0, 1)), (0, ())]))).all()
 
 
@@ -160,6 +160,6 @@ def test_awkward_columns_have_finite_scores_and_a_graph(kind, rng):
 def test_what_it_cannot_take_is_refused():
     with pytest.raises(ScoreError, match="requires rows"):
         BicNG.from_covariance(np.eye(2), 100)
-    holes = Table.from_array([[1.0, 2.0], [2.0, np.nan], [3.0, 1.0], [0.0, 5.0]])
+    holes = Statistics.from_array([[1.0, 2.0], [2.0, np.nan], [3.0, 1.0], [0.0, 5.0]])
     with pytest.raises(DataError, match="'bic-ng' requires complete rows"):
         build_score("bic-ng", holes)

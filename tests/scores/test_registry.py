@@ -4,7 +4,7 @@ import sys
 import numpy as np
 import pytest
 
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import DataError, ScoreError, SettingsError
 from drbo.scores.base import Score
 from drbo.scores.families import Families
@@ -15,7 +15,7 @@ from drbo.testing import check_score
 
 @pytest.fixture
 def table(rng):
-    return Table.from_array(rng.normal(size=(30, 3)), ["a", "b", "c"])
+    return Statistics.from_array(rng.normal(size=(30, 3)), ["a", "b", "c"])
 
 
 class Own:
@@ -58,7 +58,7 @@ def test_every_listed_score_is_there(name):
     assert issubclass(kind, Score)
     assert kind.name == name
     with pytest.raises(SettingsError) as caught:  # every score takes these
-        build_score(name, Table.from_array(np.eye(4)), {"no such option": 1})
+        build_score(name, Statistics.from_array(np.eye(4)), {"no such option": 1})
     assert {"penalty", "edge_prior"} <= set(caught.value.hint.removeprefix("its options are ").split(", "))
 
 
@@ -126,7 +126,7 @@ def test_an_unknown_option_is_answered_with_the_known_ones(table):
 
 
 def test_an_object_for_other_columns_is_refused(table, rng):
-    other = BicNV(Table.from_array(rng.normal(size=(30, 4))))
+    other = BicNV(Statistics.from_array(rng.normal(size=(30, 4))))
     with pytest.raises(ScoreError, match="built for 4 columns, but the table has 3"):
         build_score(other, table)
 
@@ -169,9 +169,9 @@ def test_a_function_of_rows_is_told_which(rng):
     def mean_of(node, parents, rows):
         return float(values[rows, node].mean())
 
-    score, families = build_score(mean_of, Table.from_array(values)), Families.from_sets(2, [(0, ()), (1, (0,))])
+    score, families = build_score(mean_of, Statistics.from_array(values)), Families.from_sets(2, [(0, ()), (1, (0,))])
     assert score.local(families) == pytest.approx(values.mean(axis=0))
     (relative,) = score.relatives()
     assert relative.score.local(families) == pytest.approx(values[relative.score._rows].mean(axis=0))
-    assert build_score(lambda node, parents: 0.0, Table.from_array(values)).relatives() == ()
-    assert build_score(max, Table.from_array(values)).relatives() == ()  # it does not tell its parameters
+    assert build_score(lambda node, parents: 0.0, Statistics.from_array(values)).relatives() == ()
+    assert build_score(max, Statistics.from_array(values)).relatives() == ()  # it does not tell its parameters

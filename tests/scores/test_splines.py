@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.units import ranked, standardized
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.families import Families
@@ -30,7 +30,7 @@ def test_the_basis_is_orthonormal_centred_and_linear_in_the_tails():
 
 
 def test_local_is_the_least_squares_fit_on_the_basis(values):
-    score = SplineScore(Table.from_array(values))
+    score = SplineScore(Statistics.from_array(values))
     families = Families.from_sets(4, [(1, ()), (1, (0,)), (2, (0, 1)), (3, (0, 1, 2))])
     local = score.local(families)
     columns = standardized(winsorized(values))
@@ -49,7 +49,7 @@ def test_units_do_not_matter_and_nonlinear_causes_are_found(values):
     scaled = values * np.array([0.01, 100.0, 1.0, 30.0]) - 3.0
     shares = []
     for x in (values, scaled):
-        score = SplineScore(Table.from_array(x))
+        score = SplineScore(Statistics.from_array(x))
         local = score.local(families)
         shares.append(N * local + score.family_price(families))
     gains = [(share[1] - share[0], share[3] - share[2]) for share in shares]
@@ -60,8 +60,8 @@ def test_units_do_not_matter_and_nonlinear_causes_are_found(values):
 
 def test_with_one_parameter_it_is_the_linear_score(values):
     families = Families.from_sets(4, [(1, (0,)), (2, (0, 1)), (3, (0, 1, 2))])
-    linear = BicNV(Table.from_array(standardized(winsorized(values))))
-    splines = SplineScore(Table.from_array(values), df=1)
+    linear = BicNV(Statistics.from_array(standardized(winsorized(values))))
+    splines = SplineScore(Statistics.from_array(values), df=1)
     assert splines.local(families) == pytest.approx(linear.local(families), abs=1e-9)  # by other factorisations
     assert splines.family_price(families) == pytest.approx(linear.family_price(families))
 
@@ -74,7 +74,7 @@ def test_few_values_give_few_functions(column, width):
 def test_a_few_values_are_priced_in_full(rng):
     x = np.column_stack([rng.integers(2, size=N), rng.normal(size=N)])
     family = Families.from_sets(2, [(1, (0,))])
-    assert SplineScore(Table.from_array(x), df=4).family_price(family)[0] == pytest.approx(-4 * np.log(N))
+    assert SplineScore(Statistics.from_array(x), df=4).family_price(family)[0] == pytest.approx(-4 * np.log(N))
 
 
 def test_independent_heavy_tails_give_few_edges():
@@ -83,14 +83,14 @@ def test_independent_heavy_tails_give_few_edges():
     pairs = Families.from_sets(d, [(j, (i,)) for i in range(d) for j in range(d) if i != j])
     edges = 0
     for _ in range(10):
-        score = SplineScore(Table.from_array(rng.standard_t(3, size=(100, d))))
+        score = SplineScore(Statistics.from_array(rng.standard_t(3, size=(100, d))))
         edges += int((100 * score.local(pairs) + score.family_price(pairs) > 0).sum())
     assert edges <= 8
 
 
 def test_no_credit_for_as_many_parameters_as_rows(rng):
     x = rng.normal(size=(14, 4))
-    local = SplineScore(Table.from_array(x)).local(Families.from_sets(4, [(0, (1, 2)), (0, (1, 2, 3))]))
+    local = SplineScore(Statistics.from_array(x)).local(Families.from_sets(4, [(0, (1, 2)), (0, (1, 2, 3))]))
     assert local[0] > 0
     assert local[1] == 0
 
@@ -99,28 +99,28 @@ def test_rows_with_interventions_are_left_out(values):
     targets = np.zeros(values.shape, dtype=bool)
     targets[:60, 2] = True
     family = Families.from_sets(4, [(2, (0, 1)), (2, ())])
-    assert SplineScore(Table.from_array(values), targets=targets).local(family) == pytest.approx(
-        SplineScore(Table.from_array(values[60:])).local(family)
+    assert SplineScore(Statistics.from_array(values), targets=targets).local(family) == pytest.approx(
+        SplineScore(Statistics.from_array(values[60:])).local(family)
     )
 
 
 @pytest.mark.parametrize("df", [0, 21, 2.5, "5", True])
 def test_df_has_a_range(values, df):
     with pytest.raises(SettingsError, match="df must be a whole number"):
-        SplineScore(Table.from_array(values), df=df)
+        SplineScore(Statistics.from_array(values), df=df)
 
 
 def test_columns_that_do_not_fit_are_named(values):
     with pytest.raises(ScoreError, match="'b' is categorical"):
-        SplineScore(Table(values[:, :2], ("a", "b"), ("numeric", "categorical"), (None, ("u", "v"))))
+        SplineScore(Statistics(values[:, :2], ("a", "b"), ("numeric", "categorical"), (None, ("u", "v"))))
 
 
 def test_ranks_make_it_free_of_scales(values):
     """No increasing function of a column changes a bit, and the local values are those of splines of normal scores."""
     families = Families.from_dags(np.triu(np.ones((1, values.shape[1], values.shape[1]), dtype=bool), 1))
-    score = RankSplines(Table.from_array(values))
-    bent = RankSplines(Table.from_array(np.exp(values) ** 3))
+    score = RankSplines(Statistics.from_array(values))
+    bent = RankSplines(Statistics.from_array(np.exp(values) ** 3))
     assert np.array_equal(score.local(families), bent.local(families))
     np.testing.assert_allclose(
-        score.local(families), SplineScore(Table.from_array(ranked(values))).local(families), atol=1e-6
+        score.local(families), SplineScore(Statistics.from_array(ranked(values))).local(families), atol=1e-6
     )

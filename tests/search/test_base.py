@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from drbo.constraints import Constraints
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import Deadline, Stop, Stopped
 from drbo.knowledge import Knowledge
 from drbo.scores.linear import BicNV
@@ -19,7 +19,7 @@ ROUTES = pytest.mark.parametrize("route", ["orders", "surrogate", "paper"])
 
 @pytest.fixture
 def score(rng):
-    return BicNV(Table.from_array(rng.normal(size=(60, D))))
+    return BicNV(Statistics.from_array(rng.normal(size=(60, D))))
 
 
 class Chains(Search):

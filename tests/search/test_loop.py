@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from drbo.constraints import Constraints
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import OutOfTimeError
 from drbo.errors import SettingsError
 from drbo.graph.dag import is_acyclic
@@ -60,7 +60,7 @@ def _table(d=5, n=200, seed=0):
     weights = np.triu((rng.random((d, d)) < 0.6) * rng.choice([-1, 1], (d, d)) * rng.uniform(0.5, 2.0, (d, d)), 1)
     order = rng.permutation(d)
     values = rng.normal(size=(n, d)) @ np.linalg.inv(np.eye(d) - weights)
-    return Table.from_array(values[:, order])
+    return Statistics.from_array(values[:, order])
 
 
 def _all_dags(d):
@@ -405,7 +405,7 @@ def test_one_worker_changes_nothing(recording):
 @pytest.mark.parametrize("seed", [0, 3])
 def test_a_search_that_has_scored_most_families_scores_the_others(seed, monkeypatch):
     """Six columns have 192 families; a search without this ended at 189 and below the best graph."""
-    score = BicNV(Table.from_array(simulate("6ER2", n=200, seed=5).X))
+    score = BicNV(Statistics.from_array(simulate("6ER2", n=200, seed=5).X))
     found = new_search(score, Settings(route="surrogate"), seed=seed).run()
     assert found.n_local == 192
     exact = OrderSearch(score, Settings(route="orders")).run()
@@ -684,7 +684,7 @@ def test_every_evaluated_dag_obeys_the_knowledge(knowledge, ways, recording):
 def test_an_answer_outside_the_low_rank_space_is_kept():
     """At rank 1 an empty graph of many nodes has no vector: recombination may find it all the same."""
     rng = np.random.default_rng(0)
-    table = Table.from_array(rng.normal(size=(400, 6)))
+    table = Statistics.from_array(rng.normal(size=(400, 6)))
     outcome = new_search(
         BicNV(table, penalty=20), _small(**REGION | {"space": "low-rank", "rank": 1, "max_evals": 300})
     ).run()
@@ -700,7 +700,7 @@ class Half(BicNV):
 
     def __init__(self, table):
         super().__init__(table)
-        self.few = BicNV(Table.from_array(table.values[::2]))
+        self.few = BicNV(Statistics.from_array(table.values[::2]))
 
     def relatives(self):
         return [Relative(self.few, 0.25)]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from drbo.constraints import Constraints
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.knowledge import Knowledge
 from drbo.scores.base import Relative, Score
 from drbo.scores.families import Families
@@ -40,8 +40,8 @@ class Ranked:
         return np.where(candidates, importance, 0.0)
 
 
-def table() -> Table:
-    return Table.from_array(np.random.default_rng(0).normal(size=(20, D)))
+def table() -> Statistics:
+    return Statistics.from_array(np.random.default_rng(0).normal(size=(20, D)))
 
 
 def evaluator(**settings) -> Evaluator:
@@ -154,7 +154,7 @@ def test_nothing_is_ranked_for_nodes_all_of_whose_parent_sets_are_known():
         def local_one(self, node: int, parents: tuple[int, ...]) -> float:
             return 1.0
 
-    one = Evaluator(Team(Table.from_array(np.random.default_rng(0).normal(size=(20, 3)))), Settings(max_evals=100))
+    one = Evaluator(Team(Statistics.from_array(np.random.default_rng(0).normal(size=(20, 3)))), Settings(max_evals=100))
     sets = [(0, ()), (0, (1,)), (0, (2,)), (0, (1, 2)), (1, ()), (1, (0,))]
     one.families(Families.from_sets(3, sets))
     asked = []
@@ -174,7 +174,7 @@ def test_nothing_is_ranked_for_nodes_all_of_whose_parent_sets_are_known():
     [(6, "", False), (7, "", True), (12, "proxy", False), (13, "proxy", True), (12, "cheap", False)],
 )
 def test_with_few_columns_a_search_begins_with_sets_where_no_cheap_score_guides_it(d, guide, begins):
-    data, asked = Table.from_array(np.random.default_rng(0).normal(size=(20, d))), []
+    data, asked = Statistics.from_array(np.random.default_rng(0).normal(size=(20, d))), []
 
     class Plain(Score):
         cheap = guide == "cheap"

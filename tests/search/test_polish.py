@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from drbo.constraints import Constraints
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import is_acyclic
 from drbo.knowledge import Knowledge
 from drbo.scores.linear import BicEV, BicNV
@@ -19,7 +19,7 @@ D = 5
 @pytest.fixture
 def table(rng):
     weights = np.triu(rng.normal(size=(D, D)), 1)
-    return Table.from_array(rng.normal(size=(100, D)) @ np.linalg.inv(np.eye(D) - weights))
+    return Statistics.from_array(rng.normal(size=(100, D)) @ np.linalg.inv(np.eye(D) - weights))
 
 
 def _random_dag(rng, density=0.5):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from drbo.constraints import Constraints
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import is_acyclic
 from drbo.knowledge import Knowledge
 from drbo.scores.families import Families
@@ -35,7 +35,7 @@ def _random_dags(rng, count, d, density=0.4):
 
 def _evaluator(rng, kind, d, n=100):
     mixing = np.eye(d) + np.triu(rng.normal(size=(d, d)), 1)
-    return Evaluator(kind(Table.from_array(rng.normal(size=(n, d)) @ mixing)), Settings(max_evals=10_000))
+    return Evaluator(kind(Statistics.from_array(rng.normal(size=(n, d)) @ mixing)), Settings(max_evals=10_000))
 
 
 def _best_of(batch):

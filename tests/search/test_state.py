@@ -8,7 +8,7 @@ import pytest
 from drbo.constraints import Constraints
 from drbo.data.files.files import npz_bytes, stored_archive
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import CheckpointError
 from drbo.knowledge import Knowledge
 from drbo.scores.bge import BGe
@@ -35,7 +35,7 @@ VARIANTS = {
 
 @pytest.fixture(scope="module")
 def table():
-    return Table.from_array(simulate("6ER2", n=60, seed=1).X)
+    return Statistics.from_array(simulate("6ER2", n=60, seed=1).X)
 
 
 def packed(search):
@@ -101,7 +101,7 @@ def test_families_that_were_forgotten(monkeypatch):
     monkeypatch.setattr(process, "MAX_FAMILIES", 12)
     monkeypatch.setattr(process, "KEPT_FAMILIES", 8)
     monkeypatch.setattr(improve, "POOL", 6)
-    table = Table.from_array(simulate("14ER2", n=60, seed=1).X)
+    table = Statistics.from_array(simulate("14ER2", n=60, seed=1).X)
     state = new_search(BGe(table), Settings(max_evals=500), seed=3)
     for _ in range(8):
         _step(state)

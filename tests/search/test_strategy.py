@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import SettingsError
 from drbo.scores.linear import BicNV
 from drbo.scores.registry import score_class
@@ -13,7 +13,7 @@ from drbo.settings import Settings
 
 @pytest.fixture
 def table(rng):
-    return Table.from_array(rng.normal(size=(50, 3)))
+    return Statistics.from_array(rng.normal(size=(50, 3)))
 
 
 def test_cheap_scores_climb_over_orders_unless_evaluations_are_rationed(table):
@@ -65,7 +65,7 @@ def test_a_search_starts_from_the_given_graph(rng, route):
     values = rng.normal(size=(300, 4))
     for j in range(1, 4):
         values[:, j] += 2 * values[:, j - 1]
-    score, chain = BicNV(Table.from_array(values)), np.eye(4, k=1, dtype=bool)
+    score, chain = BicNV(Statistics.from_array(values)), np.eye(4, k=1, dtype=bool)
     settings = Settings(route=route, max_evals=1).with_(n_candidates=20, batch_size=2)
     search = new_search(score, settings, start=chain)
     reached = search.evaluator.evaluate(chain[None]).scores[0]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from drbo.choice.noise_model import ModelCheck, model_checks
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import SettingsError
 from drbo.machine.torch_device import INSTALL, has_torch
 
@@ -55,7 +55,7 @@ class ChosenScore(NamedTuple):
 UNRELATED = ChosenScore("bic-nv", ("score bic-nv: all columns are numeric, and hardly related to each other",))
 
 
-def choose_score(table: Table) -> ChosenScore:
+def choose_score(table: Statistics) -> ChosenScore:
     """Return the score that ``score="auto"`` takes, and why.
 
     Discrete columns alone (categories, or numbers with few distinct values) get ``bdeu``, numeric and categorical
@@ -68,9 +68,9 @@ def choose_score(table: Table) -> ChosenScore:
 
     Examples
     --------
-    >>> choose_score(Table.from_array([[0.5, 1.0], [1.2, 0.1], [2.0, 2.2]])).name
+    >>> choose_score(Statistics.from_array([[0.5, 1.0], [1.2, 0.1], [2.0, 2.2]])).name
     'bic-nv'
-    >>> choose_score(Table.from_array([[0, 1], [1, 1], [0, 0], [1, 0]])).name
+    >>> choose_score(Statistics.from_array([[0, 1], [1, 1], [0, 0], [1, 0]])).name
     'bdeu'
     """
     if not table.whole and "categorical" not in table.kinds:
@@ -102,7 +102,7 @@ def choose_score(table: Table) -> ChosenScore:
     return chosen._replace(reasons=(*chosen.reasons, *_about_codes(table, discrete)))
 
 
-def experiment_score(table: Table) -> ChosenScore:
+def experiment_score(table: Statistics) -> ChosenScore:
     """Return the score that ``score="auto"`` takes for a table from several experiments, and why.
 
     Discrete columns alone get ``discrete-experiments``. Numeric tables get ``bic-experiments``, or
@@ -114,7 +114,7 @@ def experiment_score(table: Table) -> ChosenScore:
     >>> from dataclasses import replace
     >>> from drbo.data.checks.experiments import Experiments
     >>> runs = Experiments(np.repeat([0, 1], 10), ("control", "heated"))
-    >>> coins = Table.from_array(np.random.default_rng(0).integers(2, size=(20, 2)))
+    >>> coins = Statistics.from_array(np.random.default_rng(0).integers(2, size=(20, 2)))
     >>> experiment_score(replace(coins, experiments=runs)).name
     'discrete-experiments'
     """
@@ -137,7 +137,7 @@ def experiment_score(table: Table) -> ChosenScore:
     return ChosenScore("splines-experiments", (f"score splines-experiments: {why}; in the control {effects}",))
 
 
-def _fitting(table: Table) -> ChosenScore:
+def _fitting(table: Statistics) -> ChosenScore:
     """Return the simplest score that fits the residuals."""
     tried = list[ModelCheck]()
     most = None if table.values.size <= RANKED_CELLS else UNRANKED
@@ -176,7 +176,7 @@ def _on_other_scales(linear: ModelCheck, curved: ModelCheck, ranks: ModelCheck |
     return ChosenScore(ranks.score, (why, ONE_BY_ONE), False)
 
 
-def _untested(table: Table, discrete: list[bool]) -> str:
+def _untested(table: Statistics, discrete: list[bool]) -> str:
     """Return why the noise models of a table are not checked; empty if they are."""
     columns, most = discrete.count(False), f"there are more than {MOST_COLUMNS} columns"
     least = max(LEAST_ROWS, ROWS_PER_COLUMN * table.n_columns)
@@ -193,7 +193,7 @@ def _passed(check: ModelCheck) -> str:
     return f"{check.n_passed} of {check.n_tested}"
 
 
-def _by_size(table: Table) -> tuple[str, str]:
+def _by_size(table: Statistics) -> tuple[str, str]:
     """Choose the nonlinear score by what it costs."""
     families = min(table.n_columns * 2.0 ** (table.n_columns - 1), LOCAL_PER_COLUMN * table.n_columns)
     seconds = families * GP_SECONDS * table.n_rows**2
@@ -208,7 +208,7 @@ def _by_size(table: Table) -> tuple[str, str]:
     )
 
 
-def _is_discrete(table: Table, column: int) -> bool:
+def _is_discrete(table: Statistics, column: int) -> bool:
     """Return whether a column is categorical or has few distinct values, whatever its units."""
     if table.levels[column] is not None:
         return True
@@ -219,13 +219,13 @@ def _is_discrete(table: Table, column: int) -> bool:
     return count <= FEW_LEVELS and (count <= 2 or count * ROWS_PER_LEVEL <= table.n_rows)
 
 
-def _levels_in_words(table: Table) -> str:
+def _levels_in_words(table: Statistics) -> str:
     counts = [len(np.unique(table.values[:, column])) for column in range(table.n_columns)]
     low, high = min(counts), max(counts)
     return f"{low} levels each" if low == high else f"{low} to {high} levels"
 
 
-def _about_codes(table: Table, discrete: list[bool]) -> tuple[str, ...]:
+def _about_codes(table: Statistics, discrete: list[bool]) -> tuple[str, ...]:
     """Say which numbers look like codes of groups: a two-valued one makes no difference."""
     codes = [
         column
@@ -240,7 +240,7 @@ def _about_codes(table: Table, discrete: list[bool]) -> tuple[str, ...]:
     )
 
 
-def _named(table: Table, columns: list[int], most: int = 3) -> str:
+def _named(table: Statistics, columns: list[int], most: int = 3) -> str:
     names = ", ".join(f"'{table.names[column]}'" for column in columns[:most])
     more = f" and {len(columns) - most} more" if len(columns) > most else ""
     return f"column {names} is" if len(columns) == 1 else f"columns {names}{more} are"

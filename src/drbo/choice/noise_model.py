@@ -14,7 +14,7 @@ import numpy as np
 from scipy.special import betaincinv
 
 from drbo.arrays import Bools
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.units import ranked
 from drbo.independence.residual_tests import Regression, ResidualTests, Sample
 from drbo.machine.threads import one_blas_thread
@@ -72,7 +72,7 @@ class ModelCheck(NamedTuple):
         return self.explains and self.share >= PASSING_SHARE
 
 
-def model_checks(table: Table) -> Iterator[ModelCheck]:
+def model_checks(table: Statistics) -> Iterator[ModelCheck]:
     """Check the candidates one by one, from the simplest to the most flexible; numeric tables without missing cells.
 
     At most 500 rows are used. Graphs are found by short order searches. A family passes if its residual is independent
@@ -87,14 +87,14 @@ def model_checks(table: Table) -> Iterator[ModelCheck]:
     --------
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=500)
-    >>> table = Table.from_array(np.column_stack([x, np.sin(2 * x) + 0.3 * rng.normal(size=500)]))
+    >>> table = Statistics.from_array(np.column_stack([x, np.sin(2 * x) + 0.3 * rng.normal(size=500)]))
     >>> [(check.score, check.fits) for check in model_checks(table)]
     [('bic-nv', False), ('bic-ng', False), ('bic-nv', False), ('splines', True), ('splines-ranks', False)]
     """
     sample = Sample.of(_rows(table), seed=0)
-    rows = Table.from_array(sample.values)
+    rows = Statistics.from_array(sample.values)
     found: dict[str, tuple[Bools, float]] = {}
-    straight = cache(lambda: _quick_graph("bic-nv", Table.from_array(ranked(sample.values))))
+    straight = cache(lambda: _quick_graph("bic-nv", Statistics.from_array(ranked(sample.values))))
     for searched, regression, name in CANDIDATES:
         with one_blas_thread():
             dag, gain = found[searched] = found[searched] if searched in found else _quick_graph(searched, rows)
@@ -125,7 +125,7 @@ def family_level(n_families: int) -> float:
     return min(FAMILY_LEVEL, float(betaincinv(too_many, n_families - too_many + 1, TABLE_LEVEL)))
 
 
-def _rows(table: Table) -> Table:
+def _rows(table: Statistics) -> Statistics:
     """Draw the rows of the tests; columns that are constant in them are left out."""
     rows, columns = table.canonical_order(seed=0)
     if len(rows) > MOST_ROWS:
@@ -148,7 +148,7 @@ def _passed(
     return passed
 
 
-def _quick_graph(name: str, rows: Table) -> tuple[Bools, float]:
+def _quick_graph(name: str, rows: Statistics) -> tuple[Bools, float]:
     """Return a rough best graph, and what it gains over the empty one."""
     score, settings = build_score(name, rows, {"penalty": "ebic"}), Settings(order_patience=PATIENCE)
     search = OrderSearch(score, settings, seed=0)
@@ -157,7 +157,7 @@ def _quick_graph(name: str, rows: Table) -> tuple[Bools, float]:
     return best.dags[0], float(best.scores[0] - empty.scores[0])
 
 
-def _has_shape(rows: Table, dag: Bools) -> Bools:
+def _has_shape(rows: Statistics, dag: Bools) -> Bools:
     """Tell of each node whether the shape of its noise is worth something: it is not Gaussian."""
     families = Families.from_dags(dag[None])
     any_noise, gaussian = (build_score(name, rows).local(families) for name in ("bic-ng", "bic-nv"))

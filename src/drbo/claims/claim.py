@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from drbo.claims.denial import Denial, Ground
 from drbo.constraints import Constraints
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.independence.residual_tests import TableTests
 from drbo.scores.base import Score
 from drbo.search.evaluation.evaluator import Evaluator
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 class Inquiry:
     """A search that is over, and what was asked of it; columns are in canonical order."""
 
-    table: Table
-    given: Table  # the same table with its rows and columns as they were given
+    table: Statistics
+    given: Statistics  # the same table with its rows and columns as they were given
     score: Score
     evaluator: Evaluator
     constraints: Constraints  # the knowledge
@@ -40,7 +40,7 @@ class Inquiry:
     stop: Callable[[], bool] = lambda: False  # asked while a proof is made; True ends it
 
     @cached_property
-    def control(self) -> Table:
+    def control(self) -> Statistics:
         """The rows in which no experiment changed anything; none where only sums of rows are known."""
         return self.table.control_rows
 
@@ -59,7 +59,7 @@ class Context:
     done: dict[str, Any] = field(default_factory=dict)  # the records of the claims that were made before, by name
 
     @property
-    def table(self) -> Table:
+    def table(self) -> Statistics:
         return self.inquiry.table
 
     @property

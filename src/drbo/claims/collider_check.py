@@ -56,11 +56,11 @@ def collider_doubts(tests: TableTests, dag: Bools, regression: Regression = "spl
 
     Examples
     --------
-    >>> from drbo.data.statistics.table import Table
+    >>> from drbo.data.statistics.statistics import Statistics
     >>> rng = np.random.default_rng(0)
     >>> size = rng.normal(size=500)
     >>> a, b = size * rng.choice([-1, 1], 500), size * rng.choice([-1, 1], 500)  # uncorrelated, but dependent
-    >>> table = Table.from_array(np.column_stack([a, b, a + b + rng.normal(size=500)]), ["a", "b", "c"])
+    >>> table = Statistics.from_array(np.column_stack([a, b, a + b + rng.normal(size=500)]), ["a", "b", "c"])
     >>> dag = np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]], dtype=bool)
     >>> print(collider_doubts(TableTests(table), dag)["a", "c"])
     The class has this direction only if 'a' and 'b' are independent, which they are not.

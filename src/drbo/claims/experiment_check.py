@@ -13,7 +13,7 @@ from drbo.claims.claim import Context, Ruling
 from drbo.claims.denial import Ground
 from drbo.claims.noise_check import MAX_CAUSES
 from drbo.claims.record import ExperimentRecord, Misfit
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import current
 from drbo.independence.residual_tests import MIN_ROWS, Regression, ResidualTests, Sample
 from drbo.machine.threads import one_blas_thread
@@ -51,7 +51,7 @@ class Mechanisms:
 def checked_mechanisms(
     record: ExperimentRecord,
     score: Score,
-    table: Table,
+    table: Statistics,
     dag: Bools,  # (d, d) over the columns of the table
     seed: int = 0,
 ) -> ExperimentRecord:
@@ -105,7 +105,7 @@ def _some(names: list[str]) -> str:
 
 
 def _misfits(
-    record: ExperimentRecord, table: Table, dag: Bools, regression: Regression, seed: int
+    record: ExperimentRecord, table: Statistics, dag: Bools, regression: Regression, seed: int
 ) -> tuple[Misfit, ...]:
     """Test, within each experiment, whether the residual of each column is independent of its causes."""
     experiments, rng, p_values = table.runs, np.random.default_rng(seed), dict[tuple[str, str], float]()

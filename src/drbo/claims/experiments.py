@@ -17,7 +17,7 @@ from drbo.claims.denial import Ground
 from drbo.claims.record import ExperimentRecord, Target
 from drbo.claims.why import mpdag
 from drbo.constraints import Constraints
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import dag_to_cpdag, meek_closure
 from drbo.scores.base import Score
 from drbo.scores.by_experiment import HARD, SHARED, SOFT, ByExperiment
@@ -116,7 +116,7 @@ def shown_arrows(
 
 def experiment_record(
     score: Score,
-    table: Table,
+    table: Statistics,
     dag: Bools,  # (d, d) over the columns of the table
 ) -> ExperimentRecord | None:
     """Return what each experiment changes in a graph, with the margins; None without experiments, or another score."""
@@ -157,7 +157,7 @@ def shared_weights(score: ByExperiment, dag: Bools) -> tuple[Floats, Floats] | N
 
 def unfollowed(
     score: Score,
-    table: Table,
+    table: Statistics,
     dag: Bools,  # (d, d) over the columns of the table
 ) -> dict[tuple[str, str], str]:
     """Return arrows (cause, effect) that experiments speak against: the cause is changed, and the effect stays.
@@ -220,7 +220,7 @@ class Described:
     suspected: tuple[str, ...]  # targets in the graph of a quick search, the largest margin first
 
 
-def describe(table: Table) -> list[Described]:
+def describe(table: Statistics) -> list[Described]:
     """Return what stands out in each experiment of a table, with the score that ``auto`` takes.
 
     A column has moved if a two-sample Kolmogorov-Smirnov test against the control, of categories a chi-squared test,

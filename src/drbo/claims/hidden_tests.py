@@ -12,7 +12,7 @@ from drbo.arrays import Bools
 from drbo.claims.claim import Context, Inquiry, Ruling, denials
 from drbo.claims.denial import Ground
 from drbo.claims.noise_check import too_many_edges
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import dag_to_cpdag
 from drbo.graph.mag import ARROW
 from drbo.independence.conditional import CountTests, GaussianTests
@@ -82,7 +82,7 @@ def suitable_tests(inquiry: Inquiry) -> SetTests | None:
     return OneByOne(GaussianTests(rows))
 
 
-def _sampled(rows: Table, seed: int) -> Table:
+def _sampled(rows: Statistics, seed: int) -> Statistics:
     """Return at most so many rows, unless rows have weights: then equal ones are merged already."""
     if rows.n_rows <= MOST_ROWS or rows.weights is not None:
         return rows

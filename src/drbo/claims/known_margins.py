@@ -53,12 +53,12 @@ class KnownAlternatives:
 
     Examples
     --------
-    >>> from drbo.data.statistics.table import Table
+    >>> from drbo.data.statistics.statistics import Statistics
     >>> from drbo.scores.linear import BicNV
     >>> from drbo.settings import Settings
     >>> x = np.random.default_rng(0).normal(size=(200, 3))
     >>> x[:, 1] += 2 * x[:, 0]
-    >>> evaluator = Evaluator(BicNV(Table.from_array(x)), Settings())
+    >>> evaluator = Evaluator(BicNV(Statistics.from_array(x)), Settings())
     >>> dag = np.array([[0, 1, 0], [0, 0, 0], [0, 0, 0]], dtype=bool)
     >>> best = evaluator.evaluate(dag[None])
     >>> others = KnownAlternatives(evaluator, dag, None)

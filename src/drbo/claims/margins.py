@@ -33,8 +33,8 @@ class Alternatives:
     Examples
     --------
     >>> tables = FamilyTables(np.array([[0.0, 1.0], [0.0, 3.0]]), np.zeros((2, 2)), True, 4)
-    >>> from drbo.data.statistics.table import Table
-    >>> score = Score(Table.from_array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]))
+    >>> from drbo.data.statistics.statistics import Statistics
+    >>> score = Score(Statistics.from_array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]))
     >>> best = np.array([[0, 1], [0, 0]], dtype=bool)
     >>> margins = Alternatives(tables, score).margins(best)
     >>> margins.removed[0, 1].item(), margins.reversed[0, 1].item()

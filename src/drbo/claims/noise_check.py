@@ -100,11 +100,11 @@ class NoiseChecks:
 
     Examples
     --------
-    >>> from drbo.data.statistics.table import Table
+    >>> from drbo.data.statistics.statistics import Statistics
     >>> rng = np.random.default_rng(0)
     >>> dose = rng.uniform(-1, 1, size=500)
     >>> response = np.exp(dose) + 0.2 * rng.normal(size=500)
-    >>> table = Table.from_array(np.column_stack([dose, response]), ["dose", "response"])
+    >>> table = Statistics.from_array(np.column_stack([dose, response]), ["dose", "response"])
     >>> checks = NoiseChecks(TableTests(table), np.array([[False, True], [False, False]]))
     >>> check = checks.check(0, 1)
     >>> check.verdict, check.probability > 0.9
@@ -244,9 +244,9 @@ class LinearGraphChecks(NoiseChecks):
 
     Examples
     --------
-    >>> from drbo.data.statistics.table import Table
+    >>> from drbo.data.statistics.statistics import Statistics
     >>> cause, noise = np.random.default_rng(1).uniform(-1, 1, size=(2, 500))
-    >>> table = Table.from_array(np.column_stack([cause, cause + noise]))
+    >>> table = Statistics.from_array(np.column_stack([cause, cause + noise]))
     >>> LinearGraphChecks(TableTests(table), np.array([[False, True], [False, False]])).check(0, 1).verdict
     'forward'
     """
@@ -328,11 +328,11 @@ def noise_checks(
 
     Examples
     --------
-    >>> from drbo.data.statistics.table import Table
+    >>> from drbo.data.statistics.statistics import Statistics
     >>> rng = np.random.default_rng(0)
     >>> dose = rng.uniform(-1, 1, size=500)
     >>> response = np.exp(dose) + 0.2 * rng.normal(size=500)
-    >>> table = Table.from_array(np.column_stack([dose, response]), ["dose", "response"])
+    >>> table = Statistics.from_array(np.column_stack([dose, response]), ["dose", "response"])
     >>> noise_checks(TableTests(table), np.array([[False, True], [False, False]]))[0].check.verdict
     'forward'
     """

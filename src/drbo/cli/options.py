@@ -16,9 +16,10 @@ import click
 from drbo.cli.lists import as_list
 from drbo.cli.pairs import OTHERS, score_options_of
 from drbo.errors import SettingsError
+from drbo.settings import public_settings
 
 if TYPE_CHECKING:
-    from drbo import Table
+    from drbo import Statistics
     from drbo.choices import ScoreChoice
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -73,7 +74,7 @@ def score_options(command: F) -> F:
     )(command)
 
 
-def score_choice(table: "Table", name: str, pairs: Iterable[str]) -> "ScoreChoice":
+def score_choice(table: "Statistics", name: str, pairs: Iterable[str]) -> "ScoreChoice":
     """Return the score that a fit of this table would use, with its options and the reasons."""
     from drbo.choices import Choices
 
@@ -138,7 +139,7 @@ def config_values(command: click.Command, path: Path) -> dict[str, Any]:
         if word not in known:
             close = get_close_matches(word, known, n=1)
             hint = f"did you mean {close[0]}?" if close else "'drbo init' writes a file with all options"
-            hint = "write it below [settings]" if name in OTHERS else hint
+            hint = "write it below [settings]" if name in OTHERS or name in public_settings() else hint
             raise SettingsError(f"{path}: unknown option '{name}' in [fit]", hint=hint)
         if known[word].name in NOT_IN_FILES or (word == "workers" and not isinstance(value, int)):
             raise _only_typed(path, name, f"--{word}")

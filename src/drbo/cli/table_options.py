@@ -16,7 +16,7 @@ from drbo.progress import under_way
 if TYPE_CHECKING:
     import pandas as pd
 
-    from drbo import Table
+    from drbo import Statistics
     from drbo.data.reading.source import ReadOptions
     from drbo.design import DataPolicy
 
@@ -143,6 +143,8 @@ def read_frame(path: Path, options: Mapping[str, Any], *, quiet: bool = False) -
     assumed, notes = list[str](), list[str]()
     with under_way(f"reading {path}", quiet=quiet, tell=say):
         frame = read_table(path, read_options(options), notes=assumed)
+    if options.get("groups") == INDEPENDENT and INDEPENDENT in frame:
+        raise SettingsError("--groups none: the table has a column of this name", hint="rename the column")
     frame = typed(frame, parsed_types(options["types"] or ""), notes)
     if not quiet:
         for line in [f"read with {'; '.join(assumed)}"] * bool(assumed) + notes:
@@ -176,7 +178,7 @@ def read_options(options: Mapping[str, Any]) -> "ReadOptions":
     return ReadOptions(columns=columns, drop=listed(options["drop"] or ""), **given)
 
 
-def read_checked(path: Path, options: dict[str, Any]) -> tuple["Table", tuple[str, ...]]:
+def read_checked(path: Path, options: dict[str, Any]) -> tuple["Statistics", tuple[str, ...]]:
     """Read and check the table of a command that has :func:`data_options`; also return the notes of the check."""
     from drbo.choices import Choices
     from drbo.data.checks.prepare import Preparation

@@ -7,7 +7,7 @@ from scipy.special import chdtrc, fdtrc
 
 from drbo.arrays import Floats, Indices
 from drbo.data.statistics.levels import configurations, level_codes
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 
 #: P-values that are remembered.
 REMEMBERED = 2**24
@@ -42,7 +42,7 @@ class ConditionalTests(ABC):
 class GaussianTests(ConditionalTests):
     """Partial correlation; of a category with k levels the k - 1 indicators together (Wilks 1935)."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Statistics) -> None:
         super().__init__(table.n_columns)
         if table.large and "categorical" not in table.kinds:
             covariance = table.large_moments.covariance
@@ -87,7 +87,7 @@ class GaussianTests(ConditionalTests):
 class CountTests(ConditionalTests):
     """Likelihood-ratio test of counts; only levels that occur in a stratum give it degrees of freedom."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Statistics) -> None:
         super().__init__(table.n_columns)
         self.codes, self.cardinalities = level_codes(table, "the G-test")
         self.weights = table.weights

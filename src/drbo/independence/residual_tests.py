@@ -7,7 +7,7 @@ import numpy as np
 
 from drbo.arrays import Bools, Floats
 from drbo.data.checks.groups import one_left_out, steps_within
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.units import ranked
 from drbo.independence.rank_hsic import (
     Independence,
@@ -32,7 +32,7 @@ MIN_ROWS = 50
 MIN_DISTINCT = 8
 
 
-def rows_to_test(table: Table, seed: int) -> Table:
+def rows_to_test(table: Statistics, seed: int) -> Statistics:
     """Return the complete rows of a table, or a random sample of 3,000 of them.
 
     Rows of unequal weight are drawn by weight; the sample is no larger than the effective number of rows. Of rows whose
@@ -40,7 +40,7 @@ def rows_to_test(table: Table, seed: int) -> Table:
 
     Examples
     --------
-    >>> rows_to_test(Table.from_array(np.arange(8000.0).reshape(4000, 2)), seed=0).n_rows
+    >>> rows_to_test(Statistics.from_array(np.arange(8000.0).reshape(4000, 2)), seed=0).n_rows
     3000
     """
     complete, rng, chances = table.complete_rows, np.random.default_rng(seed), None
@@ -88,7 +88,7 @@ class Sample(NamedTuple):
     testable: Bools  # (d,) numeric columns with at least 8 distinct values
 
     @classmethod
-    def of(cls, table: Table, seed: int) -> "Sample":
+    def of(cls, table: Statistics, seed: int) -> "Sample":
         """Draw the rows and spread equal values, both with the seed."""
         rows = rows_to_test(table, seed)
         categorical = tuple(j for j, kind in enumerate(rows.kinds) if kind == "categorical")
@@ -182,12 +182,12 @@ class TableTests:
 
     Examples
     --------
-    >>> tests = TableTests(Table.from_array(np.random.default_rng(0).normal(size=(100, 2))))
+    >>> tests = TableTests(Statistics.from_array(np.random.default_rng(0).normal(size=(100, 2))))
     >>> tests.by("splines") is tests.by("splines"), tests.by("splines") is tests.by("ranks")
     (True, False)
     """
 
-    def __init__(self, table: Table, seed: int = 0) -> None:
+    def __init__(self, table: Statistics, seed: int = 0) -> None:
         self.names = table.names
         self.values, self.categorical, self.testable = Sample.of(table, seed)
         self._by: dict[Regression, ResidualTests] = {}

@@ -66,10 +66,10 @@ class OneByOne:
 
     Examples
     --------
-    >>> from drbo.data.statistics.table import Table
+    >>> from drbo.data.statistics.statistics import Statistics
     >>> from drbo.independence.conditional import GaussianTests
     >>> a, b = np.random.default_rng(0).normal(size=(2, 500))
-    >>> tests = OneByOne(GaussianTests(Table.from_array(np.column_stack([a, a + b, b]))))
+    >>> tests = OneByOne(GaussianTests(Statistics.from_array(np.column_stack([a, a + b, b]))))
     >>> (tests.p_values(0, 2, np.array([[1]])) < 0.01).tolist()
     [True]
     """

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from drbo.arrays import Bools, Floats
 from drbo.claims.refits.resampling import Refit, Refitted, Resampling
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import OutOfTimeError, current
 from drbo.errors import DataError, TimeLimitError
 from drbo.graph.adjustment import member_dags, minimal_set, optimal_set, with_flips
@@ -79,7 +79,7 @@ class Effects:
     >>> x = np.random.default_rng(0).normal(size=(500, 3))
     >>> x[:, 2] += x[:, 0] + 2 * x[:, 1]
     >>> collider = [[0, 0, 1], [0, 0, 1], [0, 0, 0]]
-    >>> found = effects(collider, Table.from_array(x, names=["a", "b", "c"]), basis=HELD_OUT, pairs=[("b", "c")])
+    >>> found = effects(collider, Statistics.from_array(x, names=["a", "b", "c"]), basis=HELD_OUT, pairs=[("b", "c")])
     >>> [round(value) for value in found.effects[0].total], found.effects[0].adjust_for
     ([2], (('a',),))
     """
@@ -149,7 +149,7 @@ def _words(one: Effect) -> list[str]:
 
 def effects(
     graph: npt.ArrayLike,  # (d, d) DAG, CPDAG or MPDAG
-    table: Table,
+    table: Statistics,
     *,
     basis: str,
     pairs: list[tuple[str, str]] | None = None,
@@ -175,7 +175,7 @@ def effects(
     >>> x = np.random.default_rng(0).normal(size=(400, 2))
     >>> x[:, 1] += x[:, 0]
     >>> open_edge = [[0, 1], [1, 0]]
-    >>> found = effects(open_edge, Table.from_array(x), basis=HELD_OUT, pairs=[("x0", "x1")])
+    >>> found = effects(open_edge, Statistics.from_array(x), basis=HELD_OUT, pairs=[("x0", "x1")])
     >>> [round(value, 1) for value in found.effects[0].total], found.effects[0].identified
     ([1.0, 0.0], False)
     """
@@ -197,7 +197,7 @@ def effects(
 
 
 def resampled_effects(
-    refit: Refit, table: Table, pairs: list[tuple[str, str]], *, n: int, seed: int,
+    refit: Refit, table: Statistics, pairs: list[tuple[str, str]], *, n: int, seed: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> Effects:  # fmt: skip
     """Return effects over bootstrap graphs: each resample chooses its own graph and gives its own set of effects.
@@ -236,13 +236,13 @@ def resampled_effects(
 
 
 def resampled_graphs(
-    refit: Refit, table: Table, *, n: int, seed: int, progress: Callable[[int, int], None] | None = None
-) -> Iterator[tuple[Refitted, Table]]:
+    refit: Refit, table: Statistics, *, n: int, seed: int, progress: Callable[[int, int], None] | None = None
+) -> Iterator[tuple[Refitted, Statistics]]:
     """Yield what each bootstrap resample gives, and its rows of the control, until the time is over.
 
     Examples
     --------
-    >>> table = Table.from_array(np.arange(20.0).reshape(10, 2) ** 2)
+    >>> table = Statistics.from_array(np.arange(20.0).reshape(10, 2) ** 2)
     >>> from drbo.graph.marks import MarkedGraph
     >>> one = Refitted(MarkedGraph.of(np.zeros((2, 2)), table.names))
     >>> [drawn.n_rows for _, drawn in resampled_graphs(lambda rows, seed: one, table, n=2, seed=0)]
@@ -263,12 +263,12 @@ def resampled_graphs(
             raise TimeLimitError(f"no resample was finished: {late}", hint="raise time_limit") from late
 
 
-def column_pairs(pairs: list[tuple[str, str]] | None, table: Table) -> list[tuple[int, int]]:
+def column_pairs(pairs: list[tuple[str, str]] | None, table: Statistics) -> list[tuple[int, int]]:
     """Return the places of named sources and targets, or of all pairs with a numeric target.
 
     Examples
     --------
-    >>> column_pairs([("x1", "x0")], Table.from_array(np.eye(2)))
+    >>> column_pairs([("x1", "x0")], Statistics.from_array(np.eye(2)))
     [(1, 0)]
     """
     if pairs is None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from drbo.claims.refits.resampling import Refit
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.generalised_adjustment import adjustment
 from drbo.graph.mag import Mag
 from drbo.graph.marks import Marks
@@ -111,7 +111,7 @@ def _words(one: IdentifiedEffect) -> list[str]:
 def identified_effects(
     pag: Marks,
     member: Mag,
-    table: Table,
+    table: Statistics,
     *,
     basis: str,
     pairs: list[tuple[str, str]] | None = None,
@@ -135,7 +135,7 @@ def identified_effects(
     >>> x[:, 2] += x[:, 0] + x[:, 1]
     >>> x[:, 3] += 2 * x[:, 2]
     >>> y = Mag.of([[0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]])
-    >>> found = identified_effects(pag_of(y), y, Table.from_array(x), basis="new rows")
+    >>> found = identified_effects(pag_of(y), y, Statistics.from_array(x), basis="new rows")
     >>> [(one.source, one.target, round(one.total)) for one in found.effects if one.identified]
     [('x2', 'x3', 2)]
     """
@@ -159,7 +159,7 @@ def identified_effects(
 
 
 def resampled_identified_effects(
-    refit: Refit, table: Table, pair: tuple[str, str], *, n: int, seed: int,
+    refit: Refit, table: Statistics, pair: tuple[str, str], *, n: int, seed: int,
     progress: Callable[[int, int], None] | None = None,
 ) -> IdentifiedEffects:  # fmt: skip
     """Return an effect over bootstrap graphs: the mean and the percentiles of the resamples that identify it.

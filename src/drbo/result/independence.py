@@ -6,7 +6,7 @@ import numpy as np
 
 from drbo.arrays import Bools, Floats, Indices
 from drbo.claims.answer.kci import kci_test
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import current
 from drbo.errors import SettingsError
 from drbo.graph.dag import descendants
@@ -21,7 +21,7 @@ KCI_ROWS = 400
 class _Kernel(ConditionalTests):
     """The kernel test of Zhang et al. (2011) on a sample of the rows; sees nonlinear dependence."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Statistics) -> None:
         super().__init__(table.n_columns)
         rows = np.random.default_rng(0).permutation(table.n_rows)[:KCI_ROWS]
         self.values = table.values[np.sort(rows)]
@@ -31,12 +31,12 @@ class _Kernel(ConditionalTests):
         return np.array([kci_test(self.values[:, x], self.values[:, y], z) for y in others])
 
 
-def independence_test(kind: str, table: Table) -> ConditionalTests:
+def independence_test(kind: str, table: Statistics) -> ConditionalTests:
     """Return the tests of a table: ``gaussian`` (numbers and categories), ``g-test`` (categories), ``kci`` (numbers).
 
     Examples
     --------
-    >>> table = Table.from_array([[0, 0], [0, 0], [1, 1], [1, 1], [0, 1], [1, 0]])
+    >>> table = Statistics.from_array([[0, 0], [0, 0], [1, 1], [1, 1], [0, 1], [1, 0]])
     >>> round(float(independence_test("g-test", table)(0, np.array([1]), np.array([], dtype=int))[0]), 3)
     0.41
     """

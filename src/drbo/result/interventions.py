@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.arrays import Bools, Floats, Indices
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import DataError, name_hint
 from drbo.graph.adjustment import member_dags, optimal_set, with_flips
 from drbo.graph.dag import check_pdag, descendants
@@ -69,7 +69,7 @@ class Probabilities:
 
 def probabilities(
     graph: npt.ArrayLike,  # (d, d) DAG, CPDAG or MPDAG
-    table: Table,
+    table: Statistics,
     source: str,
     level: str,
     target: str,
@@ -86,7 +86,7 @@ def probabilities(
     --------
     >>> codes = np.array([[0, 0], [0, 0], [0, 1], [1, 1], [1, 1], [1, 0]], dtype=float)
     >>> levels = (("no", "yes"), ("well", "ill"))
-    >>> table = Table(codes, ("smoker", "health"), ("categorical",) * 2, levels)
+    >>> table = Statistics(codes, ("smoker", "health"), ("categorical",) * 2, levels)
     >>> found = probabilities([[0, 1], [0, 0]], table, "smoker", "yes", "health", basis="held-out rows")
     >>> [round(value, 2) for value in found.values[0]]
     [0.33, 0.67]
@@ -140,7 +140,7 @@ def _weighed(cells: Floats) -> tuple[Floats, Floats]:
     return (weight[:, :, None] * shares).sum(axis=1) / covered[:, None], covered / size.sum(axis=1)
 
 
-def _strata(table: Table, columns: list[int], source: str) -> Indices:
+def _strata(table: Statistics, columns: list[int], source: str) -> Indices:
     for k in columns:
         if table.levels[k] is None:
             raise DataError(
@@ -150,7 +150,7 @@ def _strata(table: Table, columns: list[int], source: str) -> Indices:
     return np.unique(table.values[:, columns], axis=0, return_inverse=True)[1].ravel().astype(np.intp)
 
 
-def _category(table: Table, name: str) -> int:
+def _category(table: Statistics, name: str) -> int:
     column = table.index(name)
     if table.levels[column] is None:
         raise DataError(
@@ -160,7 +160,7 @@ def _category(table: Table, name: str) -> int:
     return column
 
 
-def _code(table: Table, column: int, level: str) -> int:
+def _code(table: Statistics, column: int, level: str) -> int:
     levels = _levels(table, column)
     if level not in levels:
         raise DataError(
@@ -169,7 +169,7 @@ def _code(table: Table, column: int, level: str) -> int:
     return levels.index(level)
 
 
-def _levels(table: Table, column: int) -> tuple[str, ...]:
+def _levels(table: Statistics, column: int) -> tuple[str, ...]:
     return table.levels[column] or ()
 
 

@@ -22,7 +22,7 @@ from drbo.data.checks.groups import one_left_out
 from drbo.data.checks.prepare import Preparation
 from drbo.data.files.names import check_names
 from drbo.data.reading.frames import as_frame
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import Deadline, OutOfTimeError, current
 from drbo.design import Design
 from drbo.errors import DataError, SettingsError
@@ -175,13 +175,13 @@ def left_out(
     return [f"time ran out: {'; '.join(left)}"] if left else []
 
 
-def read_table(X: Any, names: list[str]) -> tuple[Table, "pd.DataFrame"]:
+def read_table(X: Any, names: list[str]) -> tuple[Statistics, "pd.DataFrame"]:
     """Return the checked columns of these names, and the whole frame."""
     frame = as_frame(X)
     return _table(frame, names, len(names)), frame
 
 
-def _table(frame: Any, names: list[str], d: int) -> Table:
+def _table(frame: Any, names: list[str], d: int) -> Statistics:
     unknown = [name for name in names if name not in frame.columns]
     if unknown:
         raise DataError(
@@ -196,7 +196,7 @@ def _table(frame: Any, names: list[str], d: int) -> Table:
     return check_table(frame[names], on_collinear="keep")[0]
 
 
-def _kind(test: str, score: Score, table: Table) -> str:
+def _kind(test: str, score: Score, table: Statistics) -> str:
     if test != "auto":
         return test
     return "gaussian" if score.independence == "kci" and "categorical" in table.kinds else score.independence
@@ -310,7 +310,7 @@ def permutations(
 
 
 def _path(
-    name: Any, table: Table, options: dict[str, Any], dag: Bools, seed: int
+    name: Any, table: Statistics, options: dict[str, Any], dag: Bools, seed: int
 ) -> tuple[tuple[dict[str, Any], ...], float | None]:
     """Search at rising penalties, each from the graph before, and note how long each edge lives.
 
@@ -346,7 +346,7 @@ def _path(
     return lives, last
 
 
-def notes_on_tests(kind: str, table: Table) -> tuple[str, ...]:
+def notes_on_tests(kind: str, table: Statistics) -> tuple[str, ...]:
     """Return what the tests cannot tell, in words."""
     notes = [
         "these tests cannot distinguish graphs of the same equivalence class, and hidden common causes can mislead "

@@ -13,7 +13,7 @@ import numpy as np
 from drbo.arrays import Bools, Floats, Indices
 from drbo.data.checks.groups import one_left_out
 from drbo.data.checks.prepare import Preparation
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import Deadline, OutOfTimeError, current
 from drbo.design import Design
 from drbo.errors import SettingsError
@@ -136,7 +136,7 @@ def pair_p_values(test: ConditionalTests, graph: Mag) -> Floats:
     return found
 
 
-def _rows(X: Any, names: tuple[str, ...], groups: str | None, seed: int) -> Table:
+def _rows(X: Any, names: tuple[str, ...], groups: str | None, seed: int) -> Statistics:
     table, frame = read_table(X, list(names))
     if groups is None:
         return table
@@ -148,7 +148,7 @@ def _rows(X: Any, names: tuple[str, ...], groups: str | None, seed: int) -> Tabl
 
 
 def _scores(
-    table: Table, options: dict[str, Any] | None, graph: Mag, n: int, rng: np.random.Generator
+    table: Statistics, options: dict[str, Any] | None, graph: Mag, n: int, rng: np.random.Generator
 ) -> dict[str, Any]:
     """Score the graph, the empty one and random DAGs of the same density, as many as there is time for."""
     made = build_score(SCORE, table, options)

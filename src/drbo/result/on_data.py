@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from drbo.data.statistics.canonical import Canonical
-    from drbo.data.statistics.table import Table
+    from drbo.data.statistics.statistics import Statistics
     from drbo.result.effects import Effects
     from drbo.result.identified_effects import IdentifiedEffects
     from drbo.result.interventions import Probabilities
@@ -116,7 +116,7 @@ def probabilities_of(result: "Result", X: Any, do: tuple[str, str], target: str,
     return probabilities(graph, table, *do, target, basis=basis, assumed=result.assumed, seed=result.seed)
 
 
-def _rows(result: "Result", X: Any, missing: str) -> tuple["Table", str]:
+def _rows(result: "Result", X: Any, missing: str) -> tuple["Statistics", str]:
     """Return the rows to estimate effects from, and whether the graph was learned from them, in words."""
     from drbo.result.effects import HELD_OUT, SEEN
 
@@ -124,7 +124,7 @@ def _rows(result: "Result", X: Any, missing: str) -> tuple["Table", str]:
     return _table(result, frame, missing).control_rows, SEEN if has_seen(result, frame) else HELD_OUT
 
 
-def _table(result: "Result", frame: "pd.DataFrame", missing: Any) -> "Table":
+def _table(result: "Result", frame: "pd.DataFrame", missing: Any) -> "Statistics":
     """Return the checked columns of a result, without the differences between groups where the fit removed them.
 
     Rows that no column assigns to an experiment are those of the control.

@@ -4,7 +4,7 @@ import numpy as np
 
 from drbo.arrays import Floats
 from drbo.data.statistics.moments import moments
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import DataError
 
 
@@ -15,12 +15,12 @@ class Slopes:
     --------
     >>> x = np.random.default_rng(0).normal(size=(200, 2))
     >>> x[:, 1] += 3 * x[:, 0]
-    >>> values, errors = Slopes(Table.from_array(x)).of(0, 1, [])
+    >>> values, errors = Slopes(Statistics.from_array(x)).of(0, 1, [])
     >>> values.round(), errors.shape
     (array([3.]), (1,))
     """
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Statistics) -> None:
         self._levels = table.levels
         if all(levels is None for levels in table.levels):
             self._rows = moments(table.values, table.weights) if table.moments is None else table.moments

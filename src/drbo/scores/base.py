@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.arrays import Bools, Floats, Indices
+from drbo.data.statistics.statistics import Statistic, Statistics
 from drbo.data.statistics.sums import Bases
-from drbo.data.statistics.table import Statistic, Table
 from drbo.deadline import current
 from drbo.errors import ScoreError
 from drbo.scores.families import Families
@@ -64,7 +64,7 @@ class Score:
     >>> class FewEdges(Score):
     ...     def local_one(self, node, parents):
     ...         return 1.0 - len(parents)
-    >>> table = Table.from_array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]])
+    >>> table = Statistics.from_array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]])
     >>> FewEdges(table).local(Families.from_sets(2, [(0, ()), (1, (0,))])).tolist()
     [1.0, 0.0]
     """
@@ -112,7 +112,7 @@ class Score:
 
     def __init__(
         self,
-        table: Table,
+        table: Statistics,
         *,
         penalty: float | Literal["ebic"] = 1.0,
         edge_prior: npt.ArrayLike | None = None,
@@ -174,7 +174,7 @@ class Score:
         """Whether some edges have a prior of their own."""
         return self._prior is not None and bool(self._prior.any())
 
-    def _need_numbers(self, table: Table) -> None:
+    def _need_numbers(self, table: Statistics) -> None:
         """Refuse a table that has a column of categories; for scores of numbers alone."""
         for name, kind in zip(table.names, table.kinds, strict=True):
             if kind != "numeric":
@@ -238,7 +238,7 @@ class Score:
 
         Examples
         --------
-        >>> table = Table.from_array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]])
+        >>> table = Statistics.from_array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]])
         >>> Score(table, edge_prior=[[0, 3], [0, 0]]).price_table().tolist()
         [[0.0, 0.0], [-3.0, 0.0]]
         """
@@ -329,7 +329,7 @@ class Score:
         return None
 
     @classmethod
-    def default_penalty(cls, table: Table, tested: bool) -> tuple[float | str, str]:  # noqa: ARG003 - subclasses do
+    def default_penalty(cls, table: Statistics, tested: bool) -> tuple[float | str, str]:  # noqa: ARG003 - subclasses do
         """Return the penalty that leaves at most half an edge, on average, among independent columns, and why.
 
         Parameters

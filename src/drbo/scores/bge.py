@@ -8,7 +8,7 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from drbo.arrays import Floats, Indices
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.units import unit_free
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import BATCH_BYTES, Score
@@ -48,7 +48,7 @@ class BGe(Score):
     --------
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=500)
-    >>> score = BGe(Table.from_array(np.column_stack([x, x + rng.normal(size=500)])))
+    >>> score = BGe(Statistics.from_array(np.column_stack([x, x + rng.normal(size=500)])))
     >>> xy, yx = np.array([[[0, 1], [0, 0]], [[0, 0], [1, 0]]], dtype=bool)
     >>> values = [score.local(Families.from_dags(dag[None])).sum() for dag in (xy, yx)]
     >>> bool(np.isclose(*values))
@@ -66,7 +66,7 @@ class BGe(Score):
 
     def __init__(
         self,
-        table: Table,
+        table: Statistics,
         *,
         alpha_mu: float = 1.0,
         alpha_w: float | None = None,
@@ -121,7 +121,7 @@ class BGe(Score):
             deviation = np.sqrt(np.diag(matrix))
             matrix = matrix / deviation[:, None] / deviation[None, :]
         score = cls.__new__(cls)
-        Score.__init__(score, Table.from_array(np.zeros((3, len(matrix))), names), edge_prior=edge_prior)
+        Score.__init__(score, Statistics.from_array(np.zeros((3, len(matrix))), names), edge_prior=edge_prior)
         score._set_rows(np.full(len(matrix), n_rows), penalty)
         groups = [(np.arange(len(matrix)), n_rows * (matrix + matrix.T) / 2, np.zeros(len(matrix)))]
         score._set_prior(groups, alpha_mu, alpha_w, t)
@@ -204,7 +204,7 @@ class BGe(Score):
         )
 
 
-def _large_group(table: Table, standardize: bool) -> tuple[Indices, Floats, Floats]:
+def _large_group(table: Statistics, standardize: bool) -> tuple[Indices, Floats, Floats]:
     """Return all nodes, their scatter and their means, from the moments of a large or summed table."""
     found = table.moments_of_all
     if not standardize:
@@ -214,7 +214,7 @@ def _large_group(table: Table, standardize: bool) -> tuple[Indices, Floats, Floa
     return np.arange(table.n_columns), scatter, np.zeros(table.n_columns)
 
 
-def check_not_constant(table: Table, score_name: str) -> None:
+def check_not_constant(table: Statistics, score_name: str) -> None:
     """Refuse a column that has the same value in every row."""
     for column, name in enumerate(table.names):
         if np.nanmax(table.values[:, column]) == np.nanmin(table.values[:, column]):
@@ -252,7 +252,7 @@ def _unit_diagonal(matrix: Floats) -> tuple[Floats, Floats]:
     return 2 * np.log(scale), scaled
 
 
-def _check_numeric(table: Table) -> None:
+def _check_numeric(table: Statistics) -> None:
     for name, levels in zip(table.names, table.levels, strict=True):
         if levels is not None:
             raise ScoreError(

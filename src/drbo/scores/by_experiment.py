@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.arrays import Bools, Floats, Ints
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import SettingsError
 from drbo.scores.base import EBIC_GAMMA, Score
 from drbo.scores.families import Families
@@ -48,7 +48,7 @@ class ByExperiment(Score):
 
     def __init__(
         self,
-        table: Table,
+        table: Statistics,
         *,
         penalty: float | Literal["ebic"] = 1.0,
         edge_prior: npt.ArrayLike | None = None,
@@ -80,7 +80,7 @@ class ByExperiment(Score):
         """
         return None
 
-    def bent(self, table: Table, families: Families) -> Bools | None:
+    def bent(self, table: Statistics, families: Families) -> Bools | None:
         """Return (m, E) True where what looks like a change may be a bend; None: nobody looked."""
         return None
 
@@ -92,7 +92,7 @@ class ByExperiment(Score):
         return found
 
 
-def _states(table: Table, others: str) -> Ints:
+def _states(table: Statistics, others: str) -> Ints:
     """Return what may happen to each column in each experiment (E, d)."""
     kinds = table.runs.kinds(table.names)
     states = np.select([kinds == "soft", kinds == "hard"], [SOFT, HARD], FREE).astype(np.int64)

@@ -8,7 +8,7 @@ from scipy.special import gammaln
 
 from drbo.arrays import Bools, Floats, Indices, Ints
 from drbo.data.statistics.levels import CODE_LIMIT, configurations, level_codes, renumbered
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import SettingsError
 from drbo.scores.base import Score
 from drbo.scores.families import Families, row_groups
@@ -31,7 +31,7 @@ class _CountScore(Score):
     cheap = True
     independence = "g-test"
 
-    def __init__(self, table: Table, **options: Any) -> None:
+    def __init__(self, table: Statistics, **options: Any) -> None:
         super().__init__(table, **options)
         self.score_equivalent = self.targets is None
         codes, self.cardinalities = level_codes(table, self.name)
@@ -88,7 +88,7 @@ class DiscreteBIC(_CountScore):
 
     Examples
     --------
-    >>> table = Table.from_array([[0, 1], [0, 1], [1, 0], [1, 0]])
+    >>> table = Statistics.from_array([[0, 1], [0, 1], [1, 0], [1, 0]])
     >>> score = DiscreteBIC(table)
     >>> score.local(Families.from_sets(2, [(1, ()), (1, (0,))])).round(3).tolist()
     [-2.773, 0.0]
@@ -98,7 +98,7 @@ class DiscreteBIC(_CountScore):
     evidence_scale = 2.0
     nested = True
 
-    def __init__(self, table: Table, **options: Any) -> None:
+    def __init__(self, table: Statistics, **options: Any) -> None:
         super().__init__(table, **options)
         self.gain = 2.0
 
@@ -141,7 +141,7 @@ class BDeu(_CountScore):
 
     Examples
     --------
-    >>> table = Table.from_array([[0, 1], [0, 1], [1, 0], [1, 0]])
+    >>> table = Statistics.from_array([[0, 1], [0, 1], [1, 0], [1, 0]])
     >>> BDeu(table, ess=1.0).local(Families.from_sets(2, [(1, ()), (1, (0,))])).round(3).tolist()
     [-3.753, -1.751]
     """
@@ -149,7 +149,7 @@ class BDeu(_CountScore):
     name = "bdeu"
     evidence_scale = 1.0
 
-    def __init__(self, table: Table, *, ess: float = 1.0, **options: Any) -> None:
+    def __init__(self, table: Statistics, *, ess: float = 1.0, **options: Any) -> None:
         super().__init__(table, **options)
         if not (np.isfinite(ess) and ess > 0):
             raise SettingsError(

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from drbo import _core
 from drbo.arrays import Ints
 from drbo.data.statistics.levels import level_codes
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.machine.threads import crew
 from drbo.scores.by_experiment import ByExperiment, Changes
 from drbo.scores.discrete import configuration_counts, merge_rows
@@ -38,7 +38,7 @@ class ExperimentCounts(ByExperiment):
     >>> watered = np.repeat([0, 1], 200)
     >>> wet = rng.random(400) < np.where(watered, 0.9, 0.3)
     >>> grows = rng.random(400) < np.where(wet, 0.8, 0.2)
-    >>> table = Table(np.column_stack([wet, grows]) * 1.0, ("wet", "grows"), ("categorical",) * 2, ((0, 1),) * 2,
+    >>> table = Statistics(np.column_stack([wet, grows]) * 1.0, ("wet", "grows"), ("categorical",) * 2, ((0, 1),) * 2,
     ...     experiments=Experiments(watered, ("control", "watered")))
     >>> ExperimentCounts(table).changes(Families.from_sets(2, [(0, ()), (1, (0,))])).changed.tolist()
     [[False, True], [False, False]]
@@ -49,7 +49,7 @@ class ExperimentCounts(ByExperiment):
     row_weights = "counts"
     cheap = True
 
-    def __init__(self, table: Table, **options: Any) -> None:
+    def __init__(self, table: Statistics, **options: Any) -> None:
         super().__init__(table, **options)
         codes, self.cardinalities = level_codes(table, self.name)
         experiment = table.runs.codes.astype(np.int32)

@@ -7,7 +7,7 @@ import numpy as np
 from drbo import _core
 from drbo.arrays import Bools, Floats, Indices, Ints
 from drbo.data.statistics.moments import Moments, moments
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.units import unit_free
 from drbo.errors import ScoreError, SettingsError
 from drbo.machine.threads import crew
@@ -59,7 +59,7 @@ class ExperimentBIC(ByExperiment):
     >>> heated = np.repeat([0, 1], 100)
     >>> heat = rng.normal(size=200) + 3 * heated
     >>> values = np.column_stack([heat, heat + rng.normal(size=200)])
-    >>> table = Table(values, ("heat", "growth"), ("numeric",) * 2, (None,) * 2,
+    >>> table = Statistics(values, ("heat", "growth"), ("numeric",) * 2, (None,) * 2,
     ...     experiments=Experiments(heated, ("control", "heated")))
     >>> score = ExperimentBIC(table)
     >>> score.changes(Families.from_sets(2, [(0, ()), (1, (0,))])).changed.tolist()
@@ -72,7 +72,7 @@ class ExperimentBIC(ByExperiment):
     linear_weights = True
     mechanism: Literal["linear", "splines"] | None = "linear"
 
-    def __init__(self, table: Table, *, drift: float | bool = False, **options: Any) -> None:
+    def __init__(self, table: Statistics, *, drift: float | bool = False, **options: Any) -> None:
         super().__init__(table, **options)
         self._need_numbers(table)
         if not isinstance(drift, (int, float)) or not 0 <= drift < np.inf:
@@ -101,7 +101,7 @@ class ExperimentBIC(ByExperiment):
         self._floors[: self.n_nodes] = np.maximum(steps**2 / 12 / variance[: self.n_nodes], RESIDUAL_FLOOR)
         self.gain = self.n_rows
 
-    def _expanded(self, table: Table) -> tuple[Floats, Indices]:
+    def _expanded(self, table: Statistics) -> tuple[Floats, Indices]:
         """Return the variables, functions of them (n, D), and the variable behind each of the last columns."""
         return table.values, np.arange(self.n_nodes)
 
@@ -138,7 +138,7 @@ class ExperimentBIC(ByExperiment):
             shared[node] = np.tensordot(weight, second, 1) - np.outer(mean, mean)
         return SharedMoments(shared, np.exp(self.log_variance / 2))
 
-    def bent(self, table: Table, families: Families) -> Bools | None:
+    def bent(self, table: Statistics, families: Families) -> Bools | None:
         """Return (m, E) True where curved effects explain a column better than straight ones, and without a change."""
         products = len(self.labels) * (self.n_nodes * (1 + ExperimentSplines.DF)) ** 2
         if self.mechanism != "linear" or table.weights is not None or products > MOST_PRODUCTS:
@@ -171,7 +171,7 @@ class ExperimentSplines(ExperimentBIC):
     >>> heated = np.repeat([0, 1], 200)
     >>> heat = rng.normal(size=400) + 2 * heated
     >>> values = np.column_stack([heat, heat**2 + rng.normal(size=400)])
-    >>> table = Table(values, ("heat", "growth"), ("numeric",) * 2, (None,) * 2,
+    >>> table = Statistics(values, ("heat", "growth"), ("numeric",) * 2, (None,) * 2,
     ...     experiments=Experiments(heated, ("control", "heated")))
     >>> [kind(table).changes(Families.from_sets(2, [(1, (0,))])).changed[0, 1].item() for kind in
     ...     (ExperimentBIC, ExperimentSplines)]
@@ -187,11 +187,11 @@ class ExperimentSplines(ExperimentBIC):
     mechanism = "splines"
     DF: ClassVar[int] = 5  # parameters per parent, if nothing else is said
 
-    def __init__(self, table: Table, *, df: int = DF, **options: Any) -> None:
+    def __init__(self, table: Statistics, *, df: int = DF, **options: Any) -> None:
         self.df = checked_df(df)
         super().__init__(table, **options)
 
-    def _expanded(self, table: Table) -> tuple[Floats, Indices]:
+    def _expanded(self, table: Statistics) -> tuple[Floats, Indices]:
         codes, columns = table.runs.codes, np.array(table.values)
         parts = [codes == code for code in np.unique(codes)]
         for rows in parts:
@@ -221,7 +221,7 @@ def recording_step(column: Floats) -> float:
     return float(np.median(np.diff(distinct))) if stepped and len(distinct) < len(column) else 0.0
 
 
-def _moments(values: Floats, table: Table) -> list[Moments]:
+def _moments(values: Floats, table: Statistics) -> list[Moments]:
     """Return the moments of columns in each experiment of a table, the control first."""
     found, runs = [], table.runs
     for code in range(len(runs.labels)):

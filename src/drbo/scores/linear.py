@@ -10,7 +10,7 @@ from drbo import _core
 from drbo.arrays import Bools, Floats, Indices, Ints
 from drbo.data.statistics.moments import Moments, complete_moments, moments
 from drbo.data.statistics.square import square
-from drbo.data.statistics.table import Statistic, Table
+from drbo.data.statistics.statistics import Statistic, Statistics
 from drbo.errors import DataError, ScoreError
 from drbo.machine.threads import crew
 from drbo.scores.base import Score
@@ -57,7 +57,7 @@ class BicNV(Score):
     --------
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=500)
-    >>> table = Table.from_array(np.column_stack([x, 2 * x + rng.normal(size=500)]))
+    >>> table = Statistics.from_array(np.column_stack([x, 2 * x + rng.normal(size=500)]))
     >>> score = BicNV(table)
     >>> local = score.local(Families.from_sets(2, [(1, ()), (1, (0,))]))
     >>> bool(local[1] > local[0])
@@ -74,7 +74,7 @@ class BicNV(Score):
     linear_weights = True
     default_strength = 0.001
 
-    def __init__(self, table: Table, **options: Any) -> None:
+    def __init__(self, table: Statistics, **options: Any) -> None:
         super().__init__(table, **options)
         self._need_numbers(table)
         self.score_equivalent = self.score_equivalent and self.targets is None
@@ -115,7 +115,7 @@ class BicNV(Score):
         if n_rows < 3:
             raise DataError(f"n_rows must be at least 3, got {n_rows}")
         score = cls.__new__(cls)
-        blank = Table.from_array(np.zeros((3, len(matrix))), names)
+        blank = Statistics.from_array(np.zeros((3, len(matrix))), names)
         Score.__init__(score, blank, edge_prior=edge_prior)
         score._set_rows(np.full(len(matrix), n_rows), penalty)
         score._set_groups([(np.arange(len(matrix)), (matrix + matrix.T) / 2)])
@@ -192,7 +192,7 @@ class BicNV(Score):
         return Gaussian(self.groups[0][1], float(self.n_rows.mean()), price)
 
     @classmethod
-    def default_penalty(cls, table: Table, tested: bool) -> tuple[float | str, str]:
+    def default_penalty(cls, table: Statistics, tested: bool) -> tuple[float | str, str]:
         """Return the penalty that chance associations of these very columns do not reach, and why."""
         if not tested and table.complete and (penalty := chance_penalty(table.values, table.weights)) is not None:
             return penalty, f"penalty {penalty:g}: with less, {BY_CHANCE}"
@@ -214,7 +214,7 @@ class BicEV(BicNV):
     --------
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=500)
-    >>> table = Table.from_array(np.column_stack([x, 2 * x + rng.normal(size=500)]))
+    >>> table = Statistics.from_array(np.column_stack([x, 2 * x + rng.normal(size=500)]))
     >>> score = BicEV(table)
     >>> pair = Families.from_dags(np.array([[[0, 1], [0, 0]], [[0, 0], [1, 0]]], dtype=bool))  # 0 -> 1, 1 -> 0
     >>> forward, backward = score.combine(score.local(pair).reshape(2, 2), np.zeros((2, 2)))
@@ -247,7 +247,7 @@ class BicEV(BicNV):
         return float((self.n_rows * np.exp(-local)).sum() / self.n_rows.sum())
 
 
-def group_moments(table: Table, values: Floats, rows: Indices) -> Moments:
+def group_moments(table: Statistics, values: Floats, rows: Indices) -> Moments:
     """Return the moments of some rows of ``values``, which stand for those of a weighted or incomplete table."""
     if table.moments is not None and values is table.values and len(rows) == len(values):
         return table.moments  # EM takes its time: once is enough
@@ -262,7 +262,7 @@ def effective_rows(found: Sequence[tuple[Indices, Moments]]) -> Floats:
     return rows
 
 
-def _covariance(table: Table, rows: Indices) -> Floats:
+def _covariance(table: Statistics, rows: Indices) -> Floats:
     """Return the covariance of some rows of a complete table."""
     if table.summed and len(rows) == table.n_rows:
         return table.large_moments.covariance

@@ -8,7 +8,7 @@ from scipy.special import expit
 
 from drbo.arrays import Floats, Indices
 from drbo.data.statistics.levels import configurations
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import ScoreError
 from drbo.scores.base import BATCH_BYTES, Score
 from drbo.scores.discrete import merge_rows
@@ -40,7 +40,7 @@ class LogisticBIC(Score):
 
     Examples
     --------
-    >>> table = Table.from_array([[0, 0], [0, 0], [0, 1], [1, 1], [1, 1], [1, 0]])
+    >>> table = Statistics.from_array([[0, 0], [0, 0], [0, 1], [1, 1], [1, 1], [1, 0]])
     >>> score = LogisticBIC(table)
     >>> score.local(Families.from_sets(2, [(1, ()), (1, (0,))])).round(3).tolist()
     [-4.159, -3.819]
@@ -54,7 +54,7 @@ class LogisticBIC(Score):
     cheap = True
     independence = "g-test"
 
-    def __init__(self, table: Table, **options: Any) -> None:
+    def __init__(self, table: Statistics, **options: Any) -> None:
         super().__init__(table, **options)
         # Equal rows are merged, and d binary columns have at most 2^d distinct ones.
         self.cheap = self.cheap and min(table.n_rows, 2**self.n_nodes) <= CHEAP_ROWS
@@ -195,7 +195,7 @@ def _with_intercept(columns: npt.NDArray[Any]) -> Floats:
     return np.concatenate([np.ones((*columns.shape[:-1], 1)), columns], axis=-1)
 
 
-def _two_levels(table: Table) -> npt.NDArray[np.int32]:
+def _two_levels(table: Statistics) -> npt.NDArray[np.int32]:
     """Return the columns (d, n) as 0 and 1, or say which one has not two distinct values."""
     binary = np.empty((table.n_columns, table.n_rows), dtype=np.int32)
     for column, name in enumerate(table.names):

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from drbo.arrays import Bools, Floats, Indices
 from drbo.data.statistics.levels import configurations
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import ScoreError
 from drbo.scores.base import Score
 from drbo.scores.bge import check_not_constant, log_pivots
@@ -42,7 +42,7 @@ class DegenerateGaussian(Score):
     >>> rng = np.random.default_rng(0)
     >>> group = rng.integers(3, size=300)
     >>> values = np.column_stack([group, 2.0 * (group == 1) + rng.normal(size=300)])
-    >>> table = Table(values, ("group", "x"), ("categorical", "numeric"), (("a", "b", "c"), None))
+    >>> table = Statistics(values, ("group", "x"), ("categorical", "numeric"), (("a", "b", "c"), None))
     >>> score = DegenerateGaussian(table)
     >>> local = score.local(Families.from_sets(2, [(1, ()), (1, (0,))]))
     >>> bool(local[1] > local[0])
@@ -56,7 +56,7 @@ class DegenerateGaussian(Score):
     needs = frozenset({"bases"})
     cheap = True  # 8 microseconds with at most three parents, for any number of rows
 
-    def __init__(self, table: Table, **options: Any) -> None:
+    def __init__(self, table: Statistics, **options: Any) -> None:
         super().__init__(table, **options)
         self.score_equivalent = self.targets is None
         self._groups = list[tuple[npt.NDArray[Any], Floats]]()
@@ -70,7 +70,7 @@ class DegenerateGaussian(Score):
         self._widths = np.bincount(self._owner, minlength=self.n_nodes)
         self.nested = bool((self.n_rows > self._widths.sum()).all())  # else a large parent set loses its credit
 
-    def _add_rows(self, table: Table) -> None:
+    def _add_rows(self, table: Statistics) -> None:
         """Keep the correlations of every group of nodes that share their rows."""
         columns, self._owner = _indicator_columns(table)
         for number, (members, rows) in enumerate(row_groups(self.targets, table.n_rows, self.n_nodes)):
@@ -78,7 +78,7 @@ class DegenerateGaussian(Score):
             log_variance, correlation = _correlation(columns[rows])
             self._groups.append((np.bincount(self._owner, log_variance), correlation))
 
-    def _add_sums(self, table: Table) -> None:
+    def _add_sums(self, table: Statistics) -> None:
         """Keep the correlations of all rows, of which only sums over indicators are known."""
         if (bases := table.bases) is None or "categorical" not in table.kinds:
             raise ScoreError("mixed needs sums over the indicators of categories")
@@ -140,7 +140,7 @@ class ConditionalGaussian(Score):
     >>> rng = np.random.default_rng(0)
     >>> group = rng.integers(2, size=300)
     >>> values = np.column_stack([group, (1.0 + 2 * group) * rng.normal(size=300)])
-    >>> table = Table(values, ("group", "x"), ("categorical", "numeric"), (("a", "b"), None))
+    >>> table = Statistics(values, ("group", "x"), ("categorical", "numeric"), (("a", "b"), None))
     >>> score = ConditionalGaussian(table)
     >>> families = Families.from_sets(2, [(1, ()), (1, (0,))])
     >>> empty, linked = 2 * score.local(families) + score.family_price(families)
@@ -153,7 +153,7 @@ class ConditionalGaussian(Score):
     evidence_scale = 2.0
     cheap = True
 
-    def __init__(self, table: Table, **options: Any) -> None:
+    def __init__(self, table: Statistics, **options: Any) -> None:
         super().__init__(table, **options)
         self.cheap = self.cheap and table.n_rows * self.n_nodes <= CHEAP_CELLS
         check_not_constant(table, self.name)
@@ -224,7 +224,7 @@ class ConditionalGaussian(Score):
         return np.minimum(count, PARAMETER_CAP)
 
 
-def _indicator_columns(table: Table) -> tuple[Floats, Indices]:
+def _indicator_columns(table: Statistics) -> tuple[Floats, Indices]:
     """Return the columns (n, D) with categories as indicators, and the table's column that each comes from."""
     present = [None if levels is None else np.unique(table.values[:, j]) for j, levels in enumerate(table.levels)]
     widths = np.array([1 if levels is None else len(levels) - 1 for levels in present])

@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 
 from drbo.arrays import Floats
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import ScoreError
 from drbo.machine.threads import crew
 from drbo.scores.families import Families, row_groups
@@ -37,7 +37,7 @@ class BicNG(BicNV):
     --------
     >>> rng = np.random.default_rng(0)
     >>> x, noise = rng.exponential(size=(2, 500))
-    >>> score = BicNG(Table.from_array(np.column_stack([x, x + noise])))
+    >>> score = BicNG(Statistics.from_array(np.column_stack([x, x + noise])))
     >>> dags = np.array([[[0, 1], [0, 0]], [[0, 0], [1, 0]]], dtype=bool)  # 0 -> 1, 1 -> 0
     >>> forward, backward = score.combine(score.local(Families.from_dags(dags)).reshape(2, 2), np.zeros((2, 2)))
     >>> bool(forward > backward)
@@ -50,7 +50,7 @@ class BicNG(BicNV):
     regression = "linear"
     needs = frozenset({"rows"})
 
-    def __init__(self, table: Table, **options: Any) -> None:
+    def __init__(self, table: Statistics, **options: Any) -> None:
         super().__init__(table, **options)
         self.nested = False  # a parent can make noise more Gaussian
         self.noisy_rows: list[NoisyRows] = []  # for each group of nodes that share their rows

@@ -10,7 +10,7 @@ import numpy as np
 
 from drbo.arrays import Bools, Floats, Indices
 from drbo.data.checks.experiments import Experiments
-from drbo.data.statistics.table import Statistic, Table
+from drbo.data.statistics.statistics import Statistic, Statistics
 from drbo.errors import DataError, DrboError, ScoreError, SettingsError
 from drbo.machine.torch_device import need_torch
 from drbo.scores.base import Score
@@ -41,7 +41,7 @@ SCORES: dict[str, str] = {
 class _Wrapped(Score):
     """A function, or an object that only knows ``local_one`` or ``local``, seen as a Score."""
 
-    def __init__(self, inner: Any, table: Table) -> None:
+    def __init__(self, inner: Any, table: Statistics) -> None:
         super().__init__(table)
         self.inner = inner
         self.name = getattr(inner, "__name__", type(inner).__name__)
@@ -99,7 +99,7 @@ def needs_of(made: Any) -> frozenset[Statistic]:
     return needs
 
 
-def build_score(spec: Any, table: Table, options: Mapping[str, Any] | None = None) -> Score:
+def build_score(spec: Any, table: Statistics, options: Mapping[str, Any] | None = None) -> Score:
     """Return the score of a table, given its name, ``module:Class``, a class, an object or a function.
 
     A function ``f(node, parents)`` takes the column of a node and the columns of its parents, by their place in the
@@ -108,10 +108,10 @@ def build_score(spec: Any, table: Table, options: Mapping[str, Any] | None = Non
 
     Examples
     --------
-    >>> few_edges = build_score(lambda node, parents: -len(parents), Table.from_array(np.eye(3)))
+    >>> few_edges = build_score(lambda node, parents: -len(parents), Statistics.from_array(np.eye(3)))
     >>> few_edges.local(Families.from_sets(3, [(0, ()), (2, (0, 1))])).tolist()
     [0.0, -2.0]
-    >>> table = Table.from_array([[0.0, 1.0], [1.0, 0.5], [2.0, 2.5], [3.0, 1.0]])
+    >>> table = Statistics.from_array([[0.0, 1.0], [1.0, 0.5], [2.0, 2.5], [3.0, 1.0]])
     >>> build_score("bic-nv", table, {"penalty": 2}).penalty
     2.0
     """
@@ -150,7 +150,7 @@ def build_score(spec: Any, table: Table, options: Mapping[str, Any] | None = Non
     return _Wrapped(made, table)
 
 
-def _check_rows(made: Any, table: Table) -> None:
+def _check_rows(made: Any, table: Statistics) -> None:
     """Refuse a table that lacks what a score needs, and weights of rows that it has no use for."""
     name = getattr(made, "name", getattr(made, "__name__", type(made).__name__))
     lacks = not needs_of(made) <= table.offers

@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.arrays import Bools, Floats, Indices
+from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.sums import Bases, BasisSums
-from drbo.data.statistics.table import Table
 from drbo.data.statistics.units import ranked, unit_free
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Score
@@ -116,7 +116,7 @@ class SplineScore(Score):
     --------
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=500)
-    >>> score = SplineScore(Table.from_array(np.column_stack([x, x**2 + rng.normal(size=500)])))
+    >>> score = SplineScore(Statistics.from_array(np.column_stack([x, x**2 + rng.normal(size=500)])))
     >>> backward, forward = score.local(Families.from_sets(2, [(0, (1,)), (1, (0,))]))
     >>> bool(forward > backward > 0)
     True
@@ -131,7 +131,7 @@ class SplineScore(Score):
     needs = frozenset({"bases"})
     independence = "kci"
 
-    def __init__(self, table: Table, *, df: int = 5, **options: Any) -> None:
+    def __init__(self, table: Statistics, *, df: int = 5, **options: Any) -> None:
         super().__init__(table, **options)
         self._need_numbers(table)
         self.df = checked_df(df)
@@ -145,7 +145,7 @@ class SplineScore(Score):
         # with fewer rows a large parent set loses its credit
         self.nested = bool((self.n_rows > self.df * (self.n_nodes - 1) + 1).all())
 
-    def _add_rows(self, table: Table) -> None:
+    def _add_rows(self, table: Statistics) -> None:
         """Keep the Gram matrix of every group of nodes that share their rows."""
         for number, (members, rows) in enumerate(row_groups(self.targets, table.n_rows, self.n_nodes)):
             values = table.values[rows]
@@ -246,7 +246,7 @@ class RankSplines(SplineScore):
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(500, 2)) @ [[1.0, 1.0], [0.0, 1.0]]
     >>> families = Families.from_sets(2, [(0, (1,)), (1, (0,))])
-    >>> scores = [RankSplines(Table.from_array(values)).local(families) for values in (x, np.exp(x))]
+    >>> scores = [RankSplines(Statistics.from_array(values)).local(families) for values in (x, np.exp(x))]
     >>> bool((scores[0] == scores[1]).all())
     True
     """

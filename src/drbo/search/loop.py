@@ -69,12 +69,12 @@ class ProposalSearch(Search):
 
     Examples
     --------
-    >>> from drbo.data.statistics.table import Table
+    >>> from drbo.data.statistics.statistics import Statistics
     >>> from drbo.scores.linear import BicEV
     >>> from drbo.search.strategy import new_search
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=200)
-    >>> table = Table.from_array(np.column_stack([x, 2 * x + rng.normal(size=200)]))
+    >>> table = Statistics.from_array(np.column_stack([x, 2 * x + rng.normal(size=200)]))
     >>> outcome = new_search(BicEV(table), Settings(max_evals=10)).run()
     >>> outcome.best.dags[0].astype(int).tolist()
     [[0, 1], [0, 0]]

@@ -12,7 +12,7 @@ from benchmarks.experiments.data import DataSet
 from benchmarks.methods import METHODS, Answer, Method, Task, Worker, timed
 from benchmarks.methods.process import _Sender
 from benchmarks.rows import load, read
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 
 TINY = DataSet("tiny", "4ER1", n=60)
 
@@ -171,7 +171,7 @@ def test_the_seconds_of_ours_are_given_to_anytime_methods(runner, monkeypatch):
 
 def test_ours_is_behind_the_same_interface():
     data = TINY.draw(3)
-    answer = timed(METHODS["drbo default"].ready(Task(Table.from_array(data.X), "bic-ev", {"penalty": 1.0})))
+    answer = timed(METHODS["drbo default"].ready(Task(Statistics.from_array(data.X), "bic-ev", {"penalty": 1.0})))
     assert answer.graph.shape == (4, 4)
     assert answer.found.n_local > 4
 

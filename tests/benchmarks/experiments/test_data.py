@@ -10,7 +10,7 @@ from benchmarks import gran_dag
 from benchmarks.experiments.data import DataSet, sortabilities
 from benchmarks.methods.metrics import dag_score
 from drbo.data.files.simulate import Simulated, simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.scores.linear import BicNV
 from tests.claims.probabilities.test_edge_prior import every_dag
 
@@ -66,7 +66,7 @@ def test_the_gp_sets_need_their_folder(monkeypatch):
 def test_the_best_dag_is_known_for_the_gp_sets_as_they_are_and_proved_for_small_data(monkeypatch):
     monkeypatch.setattr(gran_dag, "optimum", lambda number: f"best of {number}")
     sets = DataSet("a", "gran_dag", "file", score="gp-nv")
-    large, small = (BicNV(Table.from_array(simulate(f"{d}ER1", n=100, seed=100).X)) for d in (10, 4))
+    large, small = (BicNV(Statistics.from_array(simulate(f"{d}ER1", n=100, seed=100).X)) for d in (10, 4))
     assert sets.best_dag(2, large) == "best of 3"
     assert replace(sets, standardised=True).best_dag(2, large) is None
     best = dag_score(small, DataSet("a", "4ER1").best_dag(100, small))

@@ -4,7 +4,7 @@ import numpy as np
 
 from benchmarks.methods import cam
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import is_acyclic
 from drbo.graph.metrics import shd
 from drbo.scores.families import Families
@@ -25,7 +25,7 @@ def test_the_first_edge_has_the_largest_gain_and_the_last_graph_is_complete():
     found = cam.add_edges(data.X, ~np.eye(4, dtype=bool), 9, lambda step, graph: steps.append(graph))
     assert len(steps) == found.sum() == 6
     assert is_acyclic(found)
-    score = SplineScore(Table.from_array(data.X), df=9, penalty=0.0)
+    score = SplineScore(Statistics.from_array(data.X), df=9, penalty=0.0)
     pairs = [(child, (parent,)) for parent in range(4) for child in range(4) if parent != child]
     empty = score.local(Families.from_sets(4, [(child, ()) for child in range(4)]))
     drops = [
@@ -37,7 +37,9 @@ def test_the_first_edge_has_the_largest_gain_and_the_last_graph_is_complete():
 
 def test_gains_are_differences_of_the_likelihood():
     data = simulate("4ER2", model="gp", n=200, seed=100)
-    evaluator = cam.Evaluator(SplineScore(Table.from_array(data.X), df=9, penalty=0.0), cam.Settings(max_evals=10**6))
+    evaluator = cam.Evaluator(
+        SplineScore(Statistics.from_array(data.X), df=9, penalty=0.0), cam.Settings(max_evals=10**6)
+    )
     dag = np.zeros((4, 4), dtype=bool)
     dag[1, 3] = True
     allowed = np.ones((4, 4), dtype=bool)

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.methods import controls
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import is_acyclic
 from drbo.graph.metrics import shd
 from drbo.scores.registry import build_score
@@ -16,7 +16,7 @@ from drbo.settings import Settings
 
 
 def evaluator(values, score="bic-ev", max_evals=10**9):
-    return Evaluator(build_score(score, Table.from_array(values)), Settings(max_evals=max_evals))
+    return Evaluator(build_score(score, Statistics.from_array(values)), Settings(max_evals=max_evals))
 
 
 def neighbours(dag):

@@ -10,7 +10,7 @@ from benchmarks.methods.libraries import _from_marks, _SameScore, as_text, pgmpy
 from benchmarks.methods.metrics import dag_score, judge
 from drbo.data.checks.check import check_table
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.scores.registry import build_score
 
 pytest.importorskip("causallearn")
@@ -18,7 +18,7 @@ pytest.importorskip("causallearn")
 
 def task(seed=0):
     data = simulate("5ER1", n=400, seed=seed)
-    return Task(Table.from_array(data.X), "bic-nv", {"penalty": 1.0}), data.dag
+    return Task(Statistics.from_array(data.X), "bic-nv", {"penalty": 1.0}), data.dag
 
 
 def test_marks_of_causal_learn_become_edges():
@@ -118,7 +118,7 @@ def test_a_method_names_its_library_with_its_version():
 @pytest.mark.filterwarnings("ignore")
 def test_direct_lingam_orients_what_is_not_gaussian():
     data = simulate("5ER1", n=2_000, seed=100, noise="exponential")
-    graph = METHODS["causal-learn DirectLiNGAM"].ready(Task(Table.from_array(data.X), "bic-ev"))()
+    graph = METHODS["causal-learn DirectLiNGAM"].ready(Task(Statistics.from_array(data.X), "bic-ev"))()
     assert np.array_equal(graph, data.dag)
 
 
@@ -136,7 +136,9 @@ def test_pgmpy_has_the_same_scores_but_for_the_scale_of_bic():
 def test_ours_with_the_same_score_has_the_penalty_of_the_task():
     data = simulate("4ER1", n=200, seed=100)
     edges = [
-        timed(METHODS["drbo same score"].ready(Task(Table.from_array(data.X), "bic-nv", {"penalty": p}))).graph.sum()
+        timed(
+            METHODS["drbo same score"].ready(Task(Statistics.from_array(data.X), "bic-nv", {"penalty": p}))
+        ).graph.sum()
         for p in (1.0, 1e6)
     ]
     assert edges[0] > edges[1] == 0

@@ -6,14 +6,14 @@ import pytest
 from benchmarks.methods import Answer
 from benchmarks.methods.metrics import identification_distance, measure, pack, unpack
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import dag_to_cpdag
 from drbo.scores.registry import build_score
 
 
 @pytest.fixture
 def score():
-    return build_score("bic-nv", Table.from_array(simulate("4ER1", n=100, seed=100).X), {"penalty": 1.0})
+    return build_score("bic-nv", Statistics.from_array(simulate("4ER1", n=100, seed=100).X), {"penalty": 1.0})
 
 
 def graph(*edges):

@@ -9,7 +9,7 @@ from sklearn.gaussian_process.kernels import RBF
 from benchmarks.methods.metrics import dag_score
 from benchmarks.methods.variants import NOISE, VARIANTS, draw_posterior
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.scores.linear import BicEV
 from drbo.search.strategy import new_search
 from drbo.settings import Settings
@@ -18,7 +18,7 @@ from drbo.settings import Settings
 @pytest.fixture
 def started():
     def start(variant, evals=24):
-        score = BicEV(Table.from_array(simulate("4ER1", n=100, seed=100).X), penalty=1.0)
+        score = BicEV(Statistics.from_array(simulate("4ER1", n=100, seed=100).X), penalty=1.0)
         settings = Settings.preset("paper").with_(max_evals=evals, batch_size=8, n_candidates=32, n_replay=4)
         state = new_search(score, settings, seed=0)
         generator = state.proposer.generator

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.gran_dag import Unavailable
 from benchmarks.studies import columns
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import dag_to_cpdag, is_acyclic
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
@@ -63,7 +63,7 @@ def test_only_ours_is_measured_again_where_the_rows_of_flop_are_there(here, monk
 
 @pytest.mark.parametrize("penalty", [2.5, "ebic"])
 def test_the_price_of_an_edge_is_what_a_step_from_one_to_two_edges_costs(penalty):
-    score = BicNV(Table.from_array(np.random.default_rng(0).normal(size=(50, 4))), penalty=penalty)
+    score = BicNV(Statistics.from_array(np.random.default_rng(0).normal(size=(50, 4))), penalty=penalty)
     price = score.family_price(Families.from_sets(4, [(0, (1,)), (0, (1, 2))]))
     assert columns.multiple(score) * np.log(50) == pytest.approx(price[0] - price[1])
 

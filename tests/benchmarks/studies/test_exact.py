@@ -5,13 +5,13 @@ from benchmarks.gran_dag import TableScore
 from benchmarks.methods.metrics import proved
 from benchmarks.studies.exact import categorical, large_sets, prove_large
 from drbo.constraints import Constraints
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.scores.registry import build_score
 
 
 def test_a_table_of_local_scores_is_a_score_and_is_solved():
     rng = np.random.default_rng(0)
-    data = Table.from_array(rng.normal(size=(40, 3)))
+    data = Statistics.from_array(rng.normal(size=(40, 3)))
     values = np.zeros((3, 8))
     values[1, 0b001] = values[2, 0b011] = -2.0  # the families 0 -> 1 and 0, 1 -> 2 fit well
     proof, count = proved(TableScore(data, values))

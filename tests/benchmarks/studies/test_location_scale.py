@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.studies.location_scale import SplinesLS, log_spread, run
 from drbo import Families
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 
 
 def test_a_constant_spread_leaves_the_variance_of_the_residuals(rng):
@@ -24,7 +24,7 @@ def test_a_spread_that_changes_is_found(rng):
 
 def test_the_score_tells_cause_from_effect_by_the_spread(rng):
     x = rng.uniform(-1, 1, size=500)
-    score = SplinesLS(Table.from_array(np.column_stack([x, np.exp(x) * rng.normal(size=500)])))
+    score = SplinesLS(Statistics.from_array(np.column_stack([x, np.exp(x) * rng.normal(size=500)])))
     families = Families.from_sets(2, [(0, ()), (0, (1,)), (1, ()), (1, (0,))])
     gains = score.local(families)
     assert gains[3] - gains[2] > gains[1] - gains[0] > 0

@@ -32,7 +32,7 @@ def test_a_simulated_table_from_the_command_line(tmp_path):
     names = list(frame.columns)
     edges = [f"{names[i]},{names[j]}\n" for i, j in np.argwhere(dag)]
     (tmp_path / "truth.csv").write_text("source,target\n" + "".join(edges))
-    options = ("--score", "mixed", "--penalty", 1, "--max-evals", 100, "--quiet")
+    options = ("--score", "mixed", "--score-option", "penalty=1", "--max-evals", 100, "--quiet")
     text = run("fit", tmp_path / "table.csv", "-o", tmp_path / "result", *options)
     assert "column 'group4' contains text and is treated as categorical with 3 levels" in text
     found = json.loads(run("compare", tmp_path / "result", tmp_path / "truth.csv", "--json"))
@@ -42,7 +42,7 @@ def test_a_simulated_table_from_the_command_line(tmp_path):
 
 def test_the_real_table_obeys_its_tiers(tmp_path):
     mixed.diabetes().to_csv(tmp_path / "table.csv", index=False)
-    options = ("--penalty", 1, "--max-evals", 30, "--quiet", "--tiers", mixed.TIERS)
+    options = ("--score-option", "penalty=1", "--max-evals", 30, "--quiet", "--tiers", mixed.TIERS)
     found = json.loads(run("fit", tmp_path / "table.csv", "--json", *options))
     assert found["score_name"] == "mixed"
     tier = {name: place for place, names in enumerate(mixed.TIERS.split(";")) for name in names.split(",")}

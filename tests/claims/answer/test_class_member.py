@@ -6,7 +6,7 @@ from drbo.claims.answer.class_member import agreeing_member, same_score
 from drbo.claims.record import CheckedEdge, NoiseCheck
 from drbo.constraints import Constraints
 from drbo.data.files.simulate import random_dag, simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import dag_to_cpdag, is_acyclic
 from drbo.scores.linear import BicNV
 from drbo.search.evaluation.evaluator import Evaluator
@@ -89,7 +89,7 @@ def test_neither_knowledge_nor_the_score_is_given_up():
 
 
 def test_members_of_a_class_tie_unless_a_prior_prefers_one():
-    table = Table.from_array(simulate("3ER1", "linear", n=200, seed=1).X)
+    table = Statistics.from_array(simulate("3ER1", "linear", n=200, seed=1).X)
     chain = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)
     assert same_score(Evaluator(BicNV(table), Settings()), chain, chain.T)
     prior = np.full((3, 3), 0.5)
@@ -112,7 +112,7 @@ def test_a_fit_draws_the_member_that_the_noise_check_supports(linear_table):
     assert {one.ground for one in result.directions} == {"noise-check"}
     assert result.cpdag.sum() == 4  # the class says nothing
     assert (result.search.dag == result.dag).all()
-    score = BicNV(Table.from_array(linear_table), penalty=result.scoring.options["penalty"])
+    score = BicNV(Statistics.from_array(linear_table), penalty=result.scoring.options["penalty"])
     again = Evaluator(score, Settings()).evaluate_one(result.dag)
     assert result.score == pytest.approx(again.scores[0])
     assert result.search.local == pytest.approx(again.local[0])

@@ -9,7 +9,7 @@ from drbo.claims.answer.findings import claims_of, look_back
 from drbo.claims.known_margins import neighbours
 from drbo.constraints import Constraints
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import Stop
 from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
@@ -22,7 +22,7 @@ from drbo.settings import Settings
 def run():
     """A search that has only seen the empty graph, on data with a clear one."""
     data = simulate("5ER1", "linear", n=300, seed=2)
-    evaluator = Evaluator(build_score("bge", Table.from_array(data.X)), Settings())
+    evaluator = Evaluator(build_score("bge", Statistics.from_array(data.X)), Settings())
     empty = evaluator.evaluate(np.zeros((1, 5, 5), dtype=bool))
     return Outcome(empty, "first design", evaluator.n_evals, evaluator.n_local, Stop.BUDGET, "test"), evaluator
 
@@ -94,7 +94,7 @@ def test_asked_for_it_is_spent_even_where_rationed(run):
 
 @pytest.mark.parametrize(("d", "proved"), [(6, True), (13, False)])
 def test_splines_of_up_to_twelve_columns_are_proved_unasked(d, proved, rng):
-    score = build_score("splines", Table.from_array(rng.normal(size=(100, d))))
+    score = build_score("splines", Statistics.from_array(rng.normal(size=(100, d))))
     evaluator = Evaluator(score, Settings())
     outcome = Outcome(evaluator.evaluate(np.zeros((1, d, d), dtype=bool)), "order search", 1, d, Stop.BUDGET, "test")
     found = look_back(outcome, evaluator, Constraints.none(d), "auto", rationed=False)[1]
@@ -107,7 +107,7 @@ def test_a_search_that_kept_few_families_looks_one_edge_around(rng, monkeypatch)
     monkeypatch.setattr(findings, "FREE_WORK", 0.0)
     x = rng.normal(size=(200, 3))
     x[:, 1] += 0.5 * x[:, 0] ** 2
-    score = build_score("splines", Table.from_array(x))
+    score = build_score("splines", Statistics.from_array(x))
     dag = np.array([[[0, 1, 0], [0, 0, 0], [0, 0, 0]]], dtype=bool)
 
     def seen(exact):
@@ -147,7 +147,7 @@ def test_the_best_graph_known_is_the_one_returned_for_many_columns_too(rng, reco
     for j in range(1, 6):
         x[:, j] += x[:, j - 1]
     settings = Settings().with_(recombine=recombine, skip_known=False)
-    evaluator = Evaluator(build_score("bic-nv", Table.from_array(x)), settings)
+    evaluator = Evaluator(build_score("bic-nv", Statistics.from_array(x)), settings)
     dag = np.zeros((22, 22), dtype=bool)
     dag[[1, 2, 3, 4], [2, 3, 4, 5]] = True
     whole = dag.copy()
@@ -205,7 +205,7 @@ def test_an_interrupt_keeps_the_run(run, monkeypatch):
 def large():
     """A search of more columns than tables can hold."""
     data = simulate("24ER1", "linear", n=300, seed=2)
-    evaluator = Evaluator(build_score("bic-nv", Table.from_array(data.X)), Settings(max_memory=0.5))
+    evaluator = Evaluator(build_score("bic-nv", Statistics.from_array(data.X)), Settings(max_memory=0.5))
     found = evaluator.evaluate(data.dag[None].astype(bool))
     return Outcome(found, "order search", evaluator.n_evals, evaluator.n_local, Stop.BUDGET, "test"), evaluator
 

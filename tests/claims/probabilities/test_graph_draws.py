@@ -10,7 +10,7 @@ from drbo.claims.probabilities import dag_sums
 from drbo.claims.probabilities.graph_draws import by_chains, by_sums, drawn_dags, orders_of
 from drbo.claims.probabilities.order_sampling import order_chains
 from drbo.constraints import Constraints
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import SettingsError
 from drbo.graph.dag import is_acyclic
 from drbo.knowledge import Knowledge
@@ -45,7 +45,7 @@ def test_draws_have_the_probabilities_of_all_dags(rng):
 def test_the_posterior_of_a_score(d, words):
     x = np.random.default_rng(0).normal(size=(300, d))
     x[:, 1] += x[:, 0]
-    evaluator = Evaluator(BicNV(Table.from_array(x)), Settings())
+    evaluator = Evaluator(BicNV(Statistics.from_array(x)), Settings())
     dag = np.zeros((d, d), dtype=bool)
     dag[0, 1] = True
     found = drawn_dags(evaluator, Constraints.none(d), dag, None, 60, seed=0)
@@ -54,7 +54,7 @@ def test_the_posterior_of_a_score(d, words):
     assert linked[0, 1] + linked[1, 0] == pytest.approx(1.0)
     assert 0.2 < linked[0, 1] < 0.8
     only = Constraints.of(Knowledge(required=["x0 -> x1"]), [f"x{k}" for k in range(d)])
-    fresh = Evaluator(BicNV(Table.from_array(x)), Settings())
+    fresh = Evaluator(BicNV(Statistics.from_array(x)), Settings())
     if d == 4:
         assert drawn_dags(fresh, only, dag, None, 20, seed=0).dags[:, 0, 1].all()
     else:  # an order in which x1 comes first has no graph
@@ -64,7 +64,7 @@ def test_the_posterior_of_a_score(d, words):
 
 def test_a_score_without_a_posterior():
     x = np.random.default_rng(0).normal(size=(50, 2))
-    evaluator = Evaluator(BicEV(Table.from_array(x)), Settings())
+    evaluator = Evaluator(BicEV(Statistics.from_array(x)), Settings())
     with pytest.raises(SettingsError, match="not a log evidence"):
         drawn_dags(evaluator, Constraints.none(2), np.zeros((2, 2), dtype=bool), None, 5, seed=0)
 

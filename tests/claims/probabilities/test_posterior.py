@@ -10,7 +10,7 @@ from drbo.claims.probabilities.edge_prior import edge_log_odds
 from drbo.claims.probabilities.posterior import by_chains, by_sums, edge_sums, evidence
 from drbo.constraints import Constraints
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact.family_tables import all_tables, families_of
@@ -21,7 +21,7 @@ CHAIN = np.diag(np.ones(3, dtype=bool), 1)
 @pytest.mark.parametrize("name", ["bic-nv", "bge", "bic-discrete", "bdeu"])
 @pytest.mark.parametrize("penalty", [0.5, 2.0, "ebic"])
 def test_the_evidence_does_not_depend_on_the_penalty(name, penalty, rng):
-    table = Table.from_array(rng.integers(2, size=(60, 4)).astype(float))
+    table = Statistics.from_array(rng.integers(2, size=(60, 4)).astype(float))
 
     def found(penalty):
         score = build_score(name, table, {"penalty": penalty, "edge_prior": np.ones((4, 4))})
@@ -53,7 +53,7 @@ def test_without_one_the_table_decides_and_of_many_columns_the_best_graph(rng, m
 
 def test_chains_have_the_same_prior_as_sums_over_orders(monkeypatch):
     made = simulate("4ER1", n=60, seed=1).X
-    evaluator = Evaluator(build_score("bic-nv", Table.from_array(made), {"penalty": 2.0}), Settings())
+    evaluator = Evaluator(build_score("bic-nv", Statistics.from_array(made), {"penalty": 2.0}), Settings())
     for node in range(4):
         evaluator.families(families_of(4, node))
     found, prior = by_chains(KnownAlternatives(evaluator, CHAIN, None), 0.75)

@@ -10,8 +10,8 @@ from drbo.claims.refits.refit import TableRefit
 from drbo.constraints import Constraints
 from drbo.data.checks.experiments import Experiments, KnownTarget
 from drbo.data.statistics.resamples import ResampledSums
+from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.sums import summed
-from drbo.data.statistics.table import Table
 from drbo.deadline import Stop
 from drbo.graph.dag import dag_to_cpdag
 from drbo.knowledge import Knowledge
@@ -23,7 +23,7 @@ from drbo.settings import Settings
 def collider(rng, n=300):
     x = rng.normal(size=(n, 3))
     x[:, 2] += x[:, 0] + x[:, 1]
-    return Table.from_array(x, names=["a", "b", "c"])
+    return Statistics.from_array(x, names=["a", "b", "c"])
 
 
 def make(table, **changes):
@@ -44,7 +44,7 @@ def test_the_class_is_found_from_any_start(rng, start):
 def test_the_rows_decide(rng):
     table = collider(rng)
     noise = np.vstack([table.values, rng.normal(size=(300, 3))])
-    refit = make(Table.from_array(noise))
+    refit = make(Statistics.from_array(noise))
     assert refit(np.arange(300), seed=0).graph.adjacency.any()
     assert not refit(np.arange(300, 600), seed=0).graph.skeleton.any()
 
@@ -66,7 +66,7 @@ def test_knowledge_and_a_score_that_tells_directions(rng):
 def test_knowledge_directs_what_the_class_leaves_open(rng):
     x = rng.normal(size=(300, 2))
     x[:, 1] += x[:, 0]
-    table, columns = Table.from_array(x, names=["a", "b"]), np.arange(2)
+    table, columns = Statistics.from_array(x, names=["a", "b"]), np.arange(2)
     free = make(table, columns=columns, constraints=Constraints.none(2))(np.arange(300), seed=0).graph.adjacency
     tiers = Constraints.of(Knowledge(tiers=[["a"], ["b"]]), ["a", "b"])
     directed = make(table, columns=columns, constraints=tiers)(np.arange(300), seed=0).graph.adjacency
@@ -126,13 +126,13 @@ def test_a_search_that_was_cut_short_does_not_count(rng, monkeypatch, route):
 def test_a_resample_may_be_known_by_its_sums_or_by_counts(rng):
     values = collider(rng).values
     totals = summed("abc", [values], resampled=ResampledSums(3, 4))
-    sums = make(replace(Table.from_array(values, names=["a", "b", "c"]), sums=totals))
+    sums = make(replace(Statistics.from_array(values, names=["a", "b", "c"]), sums=totals))
     found = sums(np.array([3]), seed=0).graph.adjacency
     assert found[:2, 2].all()
     table = sums._scored(np.array([3]))[1]
     assert table.n == totals.resamples.n[3]
     drawn = rng.multinomial(300, np.full(300, 1 / 300))
-    counted, _ = make(Table.from_array(values), counted=True)._scored(drawn)
-    repeated, _ = make(Table.from_array(values))._scored(np.repeat(np.arange(300), drawn))
+    counted, _ = make(Statistics.from_array(values), counted=True)._scored(drawn)
+    repeated, _ = make(Statistics.from_array(values))._scored(np.repeat(np.arange(300), drawn))
     families = Families.from_sets(3, [(2, (0, 1)), (0, ()), (1, (2,))])
     assert np.allclose(counted.local(families), repeated.local(families), rtol=1e-12)

@@ -6,11 +6,11 @@ import pytest
 from drbo.data.checks.audit import audit, audit_arrows, audit_time
 from drbo.data.checks.check import check_table
 from drbo.data.statistics import sums
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 
 
 def topics(values, names=None):
-    return [finding.topic for finding in audit(Table.from_array(values, names)).findings]
+    return [finding.topic for finding in audit(Statistics.from_array(values, names)).findings]
 
 
 def clean(rng, n=400, d=4):
@@ -42,7 +42,7 @@ def test_what_is_found(rng, topic, change):
 def test_findings_name_the_columns(rng):
     values = clean(rng)
     values[3, 1] = 1e4
-    found = audit(Table.from_array(values, names=["a", "odd one", "c", "d"])).findings
+    found = audit(Statistics.from_array(values, names=["a", "odd one", "c", "d"])).findings
     text = next(finding.text for finding in found if finding.topic == "outliers")
     assert "'odd one' 1" in text
     assert "'a'" not in text
@@ -68,7 +68,7 @@ class TestArrows:
 
     def findings(self, values, dag=None, settled=None):
         dag = self.COLLIDER if dag is None else dag
-        found = audit_arrows(Table.from_array(values), dag, dag if settled is None else settled)
+        found = audit_arrows(Statistics.from_array(values), dag, dag if settled is None else settled)
         return {finding.topic: finding for finding in found}
 
     def collider(self, rng, n=500):
@@ -110,22 +110,22 @@ class TestArrows:
 
 class TestTime:
     def test_random_rows_are_no_series(self, rng):
-        assert audit_time(Table.from_array(rng.normal(size=(300, 4)))) == ()
+        assert audit_time(Statistics.from_array(rng.normal(size=(300, 4)))) == ()
 
     def test_a_counter_and_a_walk_are(self, rng):
         walk = np.cumsum(rng.normal(size=(300, 2)), axis=0)
-        found = audit_time(Table.from_array(np.column_stack([np.arange(300), walk])))
+        found = audit_time(Statistics.from_array(np.column_stack([np.arange(300), walk])))
         assert [finding.topic for finding in found] == ["time", "serial"]
         assert "like a counter or a clock" in found[0].text
         assert "drbo lag" in found[1].text
 
     def test_a_lagged_table_is_no_reason_to_worry(self, rng):
         walk = np.cumsum(rng.normal(size=(301, 2)), axis=0)
-        found = audit_time(Table.from_array(np.hstack([walk[1:], walk[:-1]])))
+        found = audit_time(Statistics.from_array(np.hstack([walk[1:], walk[:-1]])))
         assert [(finding.topic, finding.serious) for finding in found] == [("lags", False)]
 
     def test_categories_alone_tell_nothing(self):
-        table = Table(np.repeat([[0.0], [1.0]], 50, axis=0), ("g",), ("categorical",), (("a", "b"),))
+        table = Statistics(np.repeat([[0.0], [1.0]], 50, axis=0), ("g",), ("categorical",), (("a", "b"),))
         assert audit_time(table) == ()
 
 
@@ -139,7 +139,7 @@ def _short(monkeypatch):
 @pytest.mark.usefixtures("_short")
 def test_a_long_table_is_described_by_some_of_its_rows_and_says_so(rng):
     values = clean(rng, n=1000)
-    found = audit(Table.from_array(values))
+    found = audit(Statistics.from_array(values))
     assert [finding.topic for finding in found.findings] == ["sample"]
     assert found.findings[0].text.startswith("the audit is based on 200 of 1,000 rows")
     rows = np.linspace(0, 999, 200).astype(int)
@@ -152,18 +152,18 @@ def test_a_long_table_is_described_by_some_of_its_rows_and_says_so(rng):
 def test_time_is_looked_for_among_neighbours(rng):
     walk = np.cumsum(rng.normal(size=(1000, 3)), axis=0)
     assert "serial" in topics(walk)
-    assert [finding.topic for finding in audit_time(Table.from_array(walk))] == ["serial"]
+    assert [finding.topic for finding in audit_time(Statistics.from_array(walk))] == ["serial"]
     walk[:200] = rng.normal(size=(200, 3))  # the first rows are what is looked at
-    assert audit_time(Table.from_array(walk)) == ()
+    assert audit_time(Statistics.from_array(walk)) == ()
 
 
 @pytest.mark.usefixtures("_short")
 def test_arrows_of_a_long_table_are_judged_by_some_rows(rng):
     values, graph = clean(rng, n=1000), np.zeros((4, 4))
     graph[0, 1] = 1
-    words = audit_arrows(Table.from_array(values), graph, graph)[-1].text
+    words = audit_arrows(Statistics.from_array(values), graph, graph)[-1].text
     some = values[np.linspace(0, 999, 200).astype(int)]
-    assert words == audit_arrows(Table.from_array(some), graph, graph)[-1].text
+    assert words == audit_arrows(Statistics.from_array(some), graph, graph)[-1].text
 
 
 def test_a_long_incomplete_table(rng):

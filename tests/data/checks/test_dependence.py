@@ -6,22 +6,22 @@ from hypothesis import strategies as st
 from drbo.data.checks import dependence
 from drbo.data.checks.dependence import find_dependent, find_relabelled, rank_is_telling
 from drbo.data.statistics import blocks
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 
 RNG = np.random.default_rng(0)
 A, B, C = RNG.normal(size=(3, 30))
 
 
-def table_of(**columns: np.ndarray) -> Table:
-    return Table.from_array(np.column_stack(list(columns.values())), list(columns))
+def table_of(**columns: np.ndarray) -> Statistics:
+    return Statistics.from_array(np.column_stack(list(columns.values())), list(columns))
 
 
-def grouped(**columns: list[float]) -> Table:
+def grouped(**columns: list[float]) -> Statistics:
     """Columns with an upper-case name are categorical."""
     values = np.column_stack(list(columns.values())).astype(float)
     kinds = tuple("categorical" if name.isupper() else "numeric" for name in columns)
     levels = tuple(("p", "q", "r") if name.isupper() else None for name in columns)
-    return Table(values, tuple(columns), kinds, levels)  # type: ignore[arg-type]
+    return Statistics(values, tuple(columns), kinds, levels)  # type: ignore[arg-type]
 
 
 def test_independent_columns_are_kept() -> None:
@@ -54,7 +54,7 @@ def test_only_the_columns_of_the_combination_are_named() -> None:
 
 def test_long_combinations_are_cut() -> None:
     parts = RNG.normal(size=(30, 8))
-    table = Table.from_array(np.column_stack([parts, parts.sum(axis=1)]))
+    table = Statistics.from_array(np.column_stack([parts, parts.sum(axis=1)]))
     named = "'x0', 'x1', 'x2', 'x3', 'x4' and 3 more"
     assert find_dependent(table) == {8: f"is an exact linear combination of {named}"}
 
@@ -85,9 +85,9 @@ def test_order_of_rows_and_columns_does_not_matter(seed: int, order: list[int]) 
     mixed = free @ rng.normal(size=(3, 3))
     names = np.array(["f", "b", "e", "a", "d", "c"])
     values = np.column_stack([free, mixed])
-    plain = find_dependent(Table.from_array(values, names.tolist()))
+    plain = find_dependent(Statistics.from_array(values, names.tolist()))
     moved_names = names[order].tolist()
-    moved = find_dependent(Table.from_array(values[rng.permutation(12)][:, order], moved_names))
+    moved = find_dependent(Statistics.from_array(values[rng.permutation(12)][:, order], moved_names))
     assert {names[j]: phrase for j, phrase in plain.items()} == {moved_names[j]: phrase for j, phrase in moved.items()}
     assert sorted(names[list(plain)]) == ["d", "e", "f"]  # any three columns span the rest: the first by name stay
 
@@ -98,23 +98,23 @@ def test_the_number_of_dependent_columns_is_the_missing_rank(seed: int, rank: in
     rng = np.random.default_rng(seed)
     values = rng.normal(size=(20, rank)) @ rng.normal(size=(rank, count))
     centred = values - values.mean(axis=0)
-    assert len(find_dependent(Table.from_array(values))) == count - np.linalg.matrix_rank(centred, tol=1e-8)
+    assert len(find_dependent(Statistics.from_array(values))) == count - np.linalg.matrix_rank(centred, tol=1e-8)
 
 
 def test_few_rows_are_only_compared_in_pairs() -> None:
     values = RNG.normal(size=(4, 5))
-    assert not rank_is_telling(Table.from_array(values))
-    assert find_dependent(Table.from_array(values)) == {}
+    assert not rank_is_telling(Statistics.from_array(values))
+    assert find_dependent(Statistics.from_array(values)) == {}
     copied = np.column_stack([values, -2 * values[:, 1] + 1])
-    assert find_dependent(Table.from_array(copied)) == {5: "is a linear function of column 'x1' (-2 * 'x1' + 1)"}
+    assert find_dependent(Statistics.from_array(copied)) == {5: "is a linear function of column 'x1' (-2 * 'x1' + 1)"}
 
 
 def test_just_enough_rows_for_the_rank() -> None:
     values = RNG.normal(size=(5, 4))
-    assert rank_is_telling(Table.from_array(values))
-    assert find_dependent(Table.from_array(values)) == {}
+    assert rank_is_telling(Statistics.from_array(values))
+    assert find_dependent(Statistics.from_array(values)) == {}
     values[:, 3] = values[:, :3].sum(axis=1)
-    assert list(find_dependent(Table.from_array(values))) == [3]
+    assert list(find_dependent(Statistics.from_array(values))) == [3]
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_just_enough_rows_for_the_rank() -> None:
     ],
     ids=["coarser", "numbers and groups", "numbers in another order", "relabelled"],
 )
-def test_groups(table: Table, expected: dict[int, str]) -> None:
+def test_groups(table: Statistics, expected: dict[int, str]) -> None:
     assert find_dependent(table) == expected
 
 
@@ -141,7 +141,7 @@ def test_groups(table: Table, expected: dict[int, str]) -> None:
     ],
     ids=["relabelled", "coarser", "numbers and groups", "first by name stays"],
 )
-def test_relabelled_groups(table: Table, expected: dict[int, str]) -> None:
+def test_relabelled_groups(table: Statistics, expected: dict[int, str]) -> None:
     assert find_relabelled(table) == expected
 
 
@@ -154,22 +154,22 @@ def test_a_large_table_is_judged_like_a_small_one(kind: str, size: float, monkey
     values[:, 4] = last.get(kind, values[:, 4])
     if kind == "near":
         values[:, 4] = values[:, 0] + 1e-7 * values[:, 4]
-    expected = find_dependent(Table.from_array(values))
+    expected = find_dependent(Statistics.from_array(values))
     assert bool(expected) == (kind not in ("regular", "near"))
     monkeypatch.setattr(blocks, "LARGE_CELLS", 100)
     monkeypatch.setattr(blocks, "BLOCK_ROWS", 13)
-    assert find_dependent(Table.from_array(values)) == expected
+    assert find_dependent(Statistics.from_array(values)) == expected
 
 
 def test_regular_columns_need_no_factorisation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dependence, "_combinations", None)  # a call would fail
     rng = np.random.default_rng(1)
-    assert find_dependent(Table.from_array(rng.normal(size=(60, 5)))) == {}
+    assert find_dependent(Statistics.from_array(rng.normal(size=(60, 5)))) == {}
 
 
 def test_columns_that_are_nearly_constant_are_left_to_the_factorisation() -> None:
     rng = np.random.default_rng(1)
     values = 1e9 + rng.normal(size=(60, 3))
     values[:, 2] = 2 * values[:, 0] - values[:, 1]
-    assert list(find_dependent(Table.from_array(values))) in ([2], [])  # whichever: digits are few, nothing breaks
-    assert find_dependent(Table.from_array(values[:, :2])) == {}
+    assert list(find_dependent(Statistics.from_array(values))) in ([2], [])  # whichever: digits are few, nothing breaks
+    assert find_dependent(Statistics.from_array(values[:, :2])) == {}

@@ -12,7 +12,7 @@ from drbo.data.checks.experiments import (
     plain_targets,
     split_experiments,
 )
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.design import Design
 from drbo.errors import DataError, DrboError, SettingsError
 
@@ -35,7 +35,7 @@ def test_the_control_comes_first_and_the_others_by_name():
 def test_labels_travel_with_rows_and_columns():
     _, found = split_experiments(frame(["plain", "a"]), replace(RUNS, targets={"a": {"y": "hard"}}))
     values = np.random.default_rng(0).normal(size=(12, 2))
-    table = Table(values, ("x", "y"), ("numeric",) * 2, (None,) * 2, experiments=found)
+    table = Statistics(values, ("x", "y"), ("numeric",) * 2, (None,) * 2, experiments=found)
     rows = np.random.default_rng(1).permutation(12)
     moved = table.take(rows, np.array([1, 0]))
     assert (moved.experiments.codes == found.codes[rows]).all()
@@ -49,7 +49,7 @@ def test_labels_travel_with_rows_and_columns():
 
 def test_equal_rows_of_several_experiments_are_ordered_by_experiment():
     codes = np.array([1, 0, 1, 0, 1, 0])
-    table = Table(np.ones((6, 1)), ("x",), ("numeric",), (None,), experiments=Experiments(codes, ("a", "b")))
+    table = Statistics(np.ones((6, 1)), ("x",), ("numeric",), (None,), experiments=Experiments(codes, ("a", "b")))
     order = table.canonical_order(0)[0]
     assert codes[order].tolist() == [0, 0, 0, 1, 1, 1]
 

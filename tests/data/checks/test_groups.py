@@ -6,7 +6,7 @@ import pytest
 
 from drbo.data.checks.check import check_table
 from drbo.data.checks.groups import in_larger_groups, one_left_out, split_groups, steps_within, within_groups
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import DataError, SettingsError
 
 SIZES = np.array([2, 3, 5, 9, 20])
@@ -15,7 +15,7 @@ CODES = np.repeat(np.arange(5), SIZES)
 
 def _table(seed=0, d=3):
     rng = np.random.default_rng(seed)
-    return Table.from_array(rng.normal(size=(len(CODES), d)) + 3 * rng.normal(size=(5, d))[CODES])
+    return Statistics.from_array(rng.normal(size=(len(CODES), d)) + 3 * rng.normal(size=(5, d))[CODES])
 
 
 class TestSplit:
@@ -77,13 +77,13 @@ class TestWithin:
 
     def test_what_is_constant_within_groups_does_not_matter(self):
         table, shift = _table(), np.random.default_rng(1).normal(size=(5, 3))
-        moved = Table.from_array(table.values + shift[CODES])
+        moved = Statistics.from_array(table.values + shift[CODES])
         one, other = (within_groups(each, CODES)[0].values for each in (table, moved))
         assert one == pytest.approx(other)
 
     def test_small_groups_have_the_variance_of_large_ones(self):
         codes = np.repeat(np.arange(4000), np.tile([2, 6], 2000))
-        found, _ = within_groups(Table.from_array(np.random.default_rng(0).normal(size=(len(codes), 2))), codes)
+        found, _ = within_groups(Statistics.from_array(np.random.default_rng(0).normal(size=(len(codes), 2))), codes)
         small = np.bincount(codes)[codes] == 2
         assert found.values[small].var() == pytest.approx(1.0, abs=0.05)
         assert found.values[~small].var() == pytest.approx(1.0, abs=0.05)
@@ -110,13 +110,13 @@ class TestWithin:
         table = _table()
         values = np.column_stack([table.values, table.values[:, 0] + np.arange(5.0)[CODES]])
         with pytest.raises(DataError, match="x3"):
-            within_groups(Table.from_array(values), CODES)
-        assert within_groups(Table.from_array(values), CODES, on_collinear="drop")[0].n_columns == 3
+            within_groups(Statistics.from_array(values), CODES)
+        assert within_groups(Statistics.from_array(values), CODES, on_collinear="drop")[0].n_columns == 3
 
     def test_missing_cells_stay_missing_and_are_no_part_of_a_mean(self):
         values = _table().values.copy()
         values[[4, 20], 1] = np.nan
-        found, _ = within_groups(Table.from_array(values), CODES)
+        found, _ = within_groups(Statistics.from_array(values), CODES)
         assert np.isnan(found.values).sum() == 2
         inside = np.flatnonzero(CODES == 1)
         assert np.nansum(found.values[inside, 1]) == pytest.approx(0)
@@ -131,7 +131,7 @@ def test_one_row_of_each_group_is_left_out():
 def test_a_column_of_few_values_has_few_steps():
     rng = np.random.default_rng(0)
     values = np.column_stack([rng.integers(2, size=len(CODES)), rng.integers(3, size=len(CODES)) / 3, rng.random(39)])
-    found, _ = within_groups(Table.from_array(values), CODES)
+    found, _ = within_groups(Statistics.from_array(values), CODES)
     distinct = [len(np.unique(column)) for column in steps_within(found).T]
     assert distinct[0] == 3
     assert distinct[1] == 5

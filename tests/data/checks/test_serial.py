@@ -5,7 +5,7 @@ import pytest
 
 from drbo.data.checks.check import check_table
 from drbo.data.checks.serial import first_rows, holds_its_past, is_clock, serial
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 
 
 def autoregressive(rho, n=300, d=4, seed=0):
@@ -20,14 +20,14 @@ def autoregressive(rho, n=300, d=4, seed=0):
 def test_rows_in_random_order_are_not_called_a_series():
     rng = np.random.default_rng(0)
     tables = [rng.normal(size=(n, d)) for n in (20, 100, 1000) for d in (2, 5) for _ in range(20)]
-    assert all(serial(Table.from_array(x)) is None for x in tables)
+    assert all(serial(Statistics.from_array(x)) is None for x in tables)
     shuffled = rng.permutation(autoregressive(0.8))
-    assert serial(Table.from_array(shuffled)) is None
+    assert serial(Statistics.from_array(shuffled)) is None
 
 
 @pytest.mark.parametrize("rho", [0.5, 0.8])
 def test_the_worth_of_rows_is_the_variance_of_a_correlation(rho):
-    found = [serial(Table.from_array(autoregressive(rho, seed=seed, d=2))) for seed in range(200)]
+    found = [serial(Statistics.from_array(autoregressive(rho, seed=seed, d=2))) for seed in range(200)]
     correlations = [np.corrcoef(autoregressive(rho, seed=seed, d=2).T)[0, 1] for seed in range(200)]
     assert all(one is not None and one.dependent for one in found)
     share = np.mean([one.share(300) for one in found])
@@ -37,19 +37,19 @@ def test_the_worth_of_rows_is_the_variance_of_a_correlation(rho):
 
 def test_some_rows_are_always_left():
     walk = np.cumsum(np.random.default_rng(0).normal(size=(100, 3)), axis=0)
-    assert serial(Table.from_array(walk)).share(100) * 100 >= 10
+    assert serial(Statistics.from_array(walk)).share(100) * 100 >= 10
 
 
 def test_a_sorted_table_is_told_from_a_series():
     rng = np.random.default_rng(1)
     x = rng.normal(size=(500, 3))
     x[:, 1:] += 2 * x[:, :1]
-    found = serial(Table.from_array(x[np.argsort(x[:, 0])], ["a", "b", "c"]))
+    found = serial(Statistics.from_array(x[np.argsort(x[:, 0])], ["a", "b", "c"]))
     assert found.sorted_by == "a"
     assert not found.dependent
     walk = np.cumsum(rng.normal(size=(500, 2)), axis=0)
     irregular = np.cumsum(rng.exponential(size=500))
-    assert serial(Table.from_array(np.column_stack([irregular, walk]))).dependent
+    assert serial(Statistics.from_array(np.column_stack([irregular, walk]))).dependent
 
 
 def test_blocks_of_categories_are_told_from_a_series():
@@ -58,12 +58,12 @@ def test_blocks_of_categories_are_told_from_a_series():
     values = rng.normal(size=(180, 2)) + 5 * (np.arange(180) // 60)[:, None]
     rows = [[kind[k], *values[k]] for k in range(180)]
     assert serial(check_table(rows)[0]).sorted_by == "x0"
-    assert serial(Table.from_array(values)).dependent  # the cause of the blocks is not in the table
+    assert serial(Statistics.from_array(values)).dependent  # the cause of the blocks is not in the table
 
 
 def test_lagged_columns_are_recognised():
     walk = np.cumsum(np.random.default_rng(0).normal(size=(301, 2)), axis=0)
-    found = serial(Table.from_array(np.hstack([walk[1:], walk[:-1]])))
+    found = serial(Statistics.from_array(np.hstack([walk[1:], walk[:-1]])))
     assert found.lags
     assert not found.dependent
     assert holds_its_past(np.hstack([walk[1:], walk[:-1]]))
@@ -74,4 +74,4 @@ def test_clocks_and_first_rows():
     assert not is_clock(np.array([0.0, 1.0, 3.0, 4.0]))
     values = np.arange(20.0).reshape(10, 2)
     values[1, 0] = np.nan
-    assert first_rows(Table.from_array(values), 5).values[:, 1].tolist() == [1, 5, 7, 9]
+    assert first_rows(Statistics.from_array(values), 5).values[:, 1].tolist() == [1, 5, 7, 9]

@@ -6,13 +6,13 @@ import pytest
 
 from drbo.data.checks.check import check_table
 from drbo.data.checks.summed import checked_sums
+from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.sums import Sums
-from drbo.data.statistics.table import Table
 from drbo.errors import DataError
 
 
 def _summed(values, names="abc"):
-    return Table.from_sums(Sums.of_rows(names[: np.shape(values)[1]], values))
+    return Statistics.from_sums(Sums.of_rows(names[: np.shape(values)[1]], values))
 
 
 def test_the_columns_that_a_check_drops_are_dropped(rng):

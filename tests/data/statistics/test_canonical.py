@@ -3,13 +3,13 @@ import pytest
 
 from drbo.data.statistics import blocks
 from drbo.data.statistics.canonical import Canonical, checked_matrix
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import SettingsError
 
 
 def _canonical(values, seed=3, **options):
     names = [f"x{j}" for j in range(values.shape[1])]
-    return Canonical(Table.from_array(values, names), names, seed=seed, movable=True, **options)
+    return Canonical(Statistics.from_array(values, names), names, seed=seed, movable=True, **options)
 
 
 def test_the_order_of_rows_and_columns_does_not_show(rng):
@@ -28,7 +28,7 @@ def test_graphs_and_vectors_find_their_way_back(rng):
 
 def test_what_is_bound_to_its_order_stays():
     values = np.array([[3.0, 1.0], [2.0, 5.0], [0.0, 4.0]])
-    table = Table.from_array(values)
+    table = Statistics.from_array(values)
     fixed = Canonical(table, ["x0", "x1"], seed=0, movable=False)
     assert (fixed.table.values == values).all()
     assert _canonical(values, sort_rows=False).rows.tolist() == [0, 1, 2]
@@ -50,7 +50,7 @@ def test_a_wrong_shape_is_named():
 
 def test_a_large_table_that_must_not_move_is_not_copied(rng, monkeypatch):
     monkeypatch.setattr(blocks, "LARGE_CELLS", 50)
-    table = Table.from_array(rng.normal(size=(20, 4)), list("abcd"))
+    table = Statistics.from_array(rng.normal(size=(20, 4)), list("abcd"))
     job = Canonical(table, list("abcd"), seed=0, movable=False)
     assert job.table is table
 
@@ -58,8 +58,8 @@ def test_a_large_table_that_must_not_move_is_not_copied(rng, monkeypatch):
 @pytest.mark.parametrize("seed", [0, 3])
 def test_the_hash_is_that_of_the_given_table(rng, seed):
     values = rng.normal(size=(20, 4))
-    expected = Table.from_array(values, list("abcd")).digest()
-    table = Table.from_array(values, list("abcd"))
+    expected = Statistics.from_array(values, list("abcd")).digest()
+    table = Statistics.from_array(values, list("abcd"))
     assert Canonical(table, list("abcd"), seed=seed, movable=True).digest() == expected
     assert table.digest() == expected
 

@@ -8,9 +8,9 @@ import pytest
 
 from drbo.data.checks.summed import checked_sums
 from drbo.data.files.files import npz_bytes, stored_archive
+from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.stored import arrays_of, table_of, words_of
 from drbo.data.statistics.sums import Sums
-from drbo.data.statistics.table import Table
 from drbo.errors import ResultError
 
 
@@ -21,13 +21,15 @@ def _again(table, **changes):
 
 def _sums(rng):
     x = rng.normal(size=(60, 2))
-    functions = Table.from_sums(Sums.of_rows("abc", np.c_[x, x[:, 0] ** 2]))
-    table = replace(Table.from_sums(Sums.of_rows("ab", x)), values=x[:20], first=x[:9])
+    functions = Statistics.from_sums(Sums.of_rows("abc", np.c_[x, x[:, 0] ** 2]))
+    table = replace(Statistics.from_sums(Sums.of_rows("ab", x)), values=x[:20], first=x[:9])
     return checked_sums(table.with_bases(functions, np.array([2, 1])))[0]
 
 
 def test_rows_come_back(rng):
-    table = replace(Table.from_array(rng.normal(size=(20, 2))), weights=np.arange(1.0, 21), groups=np.arange(20) // 2)
+    table = replace(
+        Statistics.from_array(rng.normal(size=(20, 2))), weights=np.arange(1.0, 21), groups=np.arange(20) // 2
+    )
     found = _again(table)
     assert (found.names, found.kinds, found.levels) == (table.names, table.kinds, table.levels)
     for name in ("values", "weights", "groups"):

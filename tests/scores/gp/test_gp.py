@@ -6,7 +6,7 @@ import torch
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.units import standardized
 from drbo.scores.families import Families
 from drbo.scores.gp import gp
@@ -37,7 +37,7 @@ def _sklearn(columns, family, kernel, optimizer):
 
 
 def test_the_evidence_is_sklearns_at_the_same_parameters_and_not_below_its_optimum(values):
-    score = GpScore(Table.from_array(values))
+    score = GpScore(Statistics.from_array(values))
     columns = standardized(winsorized(values))
     fit = score.fit(FAMILIES)
     for family in range(6):
@@ -50,19 +50,19 @@ def test_the_evidence_is_sklearns_at_the_same_parameters_and_not_below_its_optim
 
 
 def test_the_empty_family_is_a_normal_distribution(values):
-    local = GpScore(Table.from_array(values)).local(FAMILIES)
+    local = GpScore(Statistics.from_array(values)).local(FAMILIES)
     column = standardized(winsorized(values))[:, 1]
     assert local[6] == pytest.approx(-0.5 * (N * np.log(2 * np.pi) + column @ column))
 
 
 def test_units_do_not_matter(values):
     scaled = values * np.array([0.01, 100.0, 1.0, 30.0]) + 5.0
-    first, second = (GpScore(Table.from_array(x)).local(FAMILIES) for x in (values, scaled))
+    first, second = (GpScore(Statistics.from_array(x)).local(FAMILIES) for x in (values, scaled))
     assert first == pytest.approx(second, abs=1e-3)
 
 
 def test_a_nonlinear_cause_is_found_and_noise_does_not_pay(values):
-    score = GpScore(Table.from_array(values))
+    score = GpScore(Statistics.from_array(values))
     share = score.gain * score.local(FAMILIES) + score.family_price(FAMILIES)
     assert share[0] > share[6] + 20  # 0 -> 1
     empty = Families.from_sets(4, [(3, ())])
@@ -72,7 +72,7 @@ def test_a_nonlinear_cause_is_found_and_noise_does_not_pay(values):
 def test_the_optimum_is_that_of_many_starts(values):
     """scikit-learn in the same ranges, from nine starts, finds nothing better."""
     columns = standardized(winsorized(values))
-    found = GpScore(Table.from_array(values)).local(FAMILIES)
+    found = GpScore(Statistics.from_array(values)).local(FAMILIES)
     for family in range(6):
         root = FAMILIES.parents[family].sum() ** 0.5
         low, high = (bound * root for bound in gp.SCALE_RANGE)
@@ -124,7 +124,7 @@ def test_slopes_of_a_stencil_are_those_of_a_parabola():
 def test_the_number_of_threads_does_not_change_a_bit(rng):
     x = rng.normal(size=(gp.SINGLE_ROWS, 4))
     x[:, 2] += np.sin(2 * x[:, 0]) * x[:, 1]
-    score, before, found = GpScore(Table.from_array(x)), torch.get_num_threads(), []
+    score, before, found = GpScore(Statistics.from_array(x)), torch.get_num_threads(), []
     try:
         for count in (1, 2, 3):
             torch.set_num_threads(count)
@@ -138,7 +138,7 @@ def test_the_number_of_threads_does_not_change_a_bit(rng):
 
 def test_a_function_without_noise_has_a_finite_evidence(rng):
     x = rng.normal(size=80)
-    fit = GpScore(Table.from_array(np.column_stack([x, np.tanh(x)]))).fit(Families.from_sets(2, [(1, (0,))]))
+    fit = GpScore(Statistics.from_array(np.column_stack([x, np.tanh(x)]))).fit(Families.from_sets(2, [(1, (0,))]))
     assert np.isfinite(fit.log_evidence[0])
     assert fit.noise[0] < 1e-4
 
@@ -147,8 +147,8 @@ def test_rows_with_interventions_are_left_out(values):
     targets = np.zeros(values.shape, dtype=bool)
     targets[:30, 1] = True
     family = Families.from_sets(4, [(1, (0, 3)), (1, ())])
-    assert GpScore(Table.from_array(values), targets=targets).local(family) == pytest.approx(
-        GpScore(Table.from_array(values[30:])).local(family), abs=1e-6
+    assert GpScore(Statistics.from_array(values), targets=targets).local(family) == pytest.approx(
+        GpScore(Statistics.from_array(values[30:])).local(family), abs=1e-6
     )
 
 
@@ -157,12 +157,14 @@ def test_independent_columns_with_wild_values_give_no_edges():
     rng, d = np.random.default_rng(0), 10
     pairs = Families.from_sets(d, [(j, (i,)) for i in range(d) for j in range(d) if i != j])
     for _ in range(2):
-        score = GpScore(Table.from_array(rng.standard_cauchy(size=(100, d))))
+        score = GpScore(Statistics.from_array(rng.standard_cauchy(size=(100, d))))
         gain = 2 * score.local(pairs) + score.family_price(pairs) - 2 * score.local(Families.from_sets(d, [(0, ())]))
         assert (gain <= 0).all()
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
 def test_a_gpu_gives_the_same_numbers(values):
-    first, second = (GpScore(Table.from_array(values), device=device).local(FAMILIES) for device in ("cpu", "cuda"))
+    first, second = (
+        GpScore(Statistics.from_array(values), device=device).local(FAMILIES) for device in ("cpu", "cuda")
+    )
     assert first == pytest.approx(second, abs=1e-6)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.families import Families
 from drbo.scores.gp.gp import GpScore
@@ -34,23 +34,23 @@ def test_parent_sets_hold_every_family(rng):
 )
 def test_unknown_devices_are_refused(values, device):
     with pytest.raises(SettingsError, match="device must be"):
-        GpScore(Table.from_array(values), device=device)
+        GpScore(Statistics.from_array(values), device=device)
 
 
 def test_columns_that_do_not_fit_are_named(values):
     with pytest.raises(ScoreError, match="'b' is categorical"):
-        GpScore(Table(values[:, :2], ("a", "b"), ("numeric", "categorical"), (None, ("u", "v"))))
+        GpScore(Statistics(values[:, :2], ("a", "b"), ("numeric", "categorical"), (None, ("u", "v"))))
     targets = np.zeros(values.shape, dtype=bool)
     targets[:40, 1] = True
     fixed = values.copy()
     fixed[40:, 1] = 2.0
     with pytest.raises(ScoreError, match="'x1' is constant"):
-        GpScore(Table.from_array(fixed), targets=targets)
+        GpScore(Statistics.from_array(fixed), targets=targets)
 
 
 def test_long_tables_are_refused(rng):
     with pytest.raises(ScoreError, match=r"4,?000"):
-        GpScore(Table.from_array(rng.normal(size=(4001, 2))))
+        GpScore(Statistics.from_array(rng.normal(size=(4001, 2))))
 
 
 def test_kernels_and_solutions_are_numpys(values):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.scores.gp import paper_search as gp_paper_search
 from drbo.scores.gp.kernels import ParentSets
 from drbo.scores.gp.paper import GpNV
@@ -12,7 +12,7 @@ from tests.scores.conftest import N, all_families
 @pytest.mark.parametrize(("scale", "alpha"), [(1.0, 1.0), (3.0, 0.01), (1.0, 1e-8), (30.0, 1.0)])
 def test_no_length_scale_of_a_fine_grid_is_better(values, scale, alpha):
     families = all_families(4)
-    fit = GpNV(Table.from_array(scale * values), alpha=alpha).fit(families)
+    fit = GpNV(Statistics.from_array(scale * values), alpha=alpha).fit(families)
     for row in range(0, len(families), 4):
         inputs, y = scale * values[:, families.parents[row]], scale * values[:, families.nodes[row]]
         distance = ((inputs[:, None] - inputs[None]) ** 2).sum(axis=2)
@@ -26,7 +26,7 @@ def test_no_length_scale_of_a_fine_grid_is_better(values, scale, alpha):
 @pytest.mark.parametrize("median_scale", [False, True])
 def test_the_longest_scale_needs_no_factorisation(values, median_scale):
     families = all_families(4)
-    (_, data), *_ = GpNV(Table.from_array(values + 1.0))._parts(families)
+    (_, data), *_ = GpNV(Statistics.from_array(values + 1.0))._parts(families)
     search = LengthScaleSearch(data, ParentSets.of(families), 1.0, median_scale)
     every = np.arange(len(search.sets.parents))
     end = np.full((len(every), 1), search.axis.nodes[0])

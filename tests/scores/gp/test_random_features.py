@@ -3,7 +3,7 @@ import pytest
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, WhiteKernel
 
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.scores.families import Families
 from drbo.scores.gp import random_features as module
 from drbo.scores.gp.random_features import RandomFeatures
@@ -18,7 +18,7 @@ def values(rng):
 
 def test_the_evidence_is_that_of_a_gaussian_process_with_the_kernel_of_the_waves(values):
     """The best of the grid, by scikit-learn's Gaussian process with many waves: it approaches the exact kernel."""
-    score = RandomFeatures(Table.from_array(values))
+    score = RandomFeatures(Statistics.from_array(values))
     found = score.local(Families.from_sets(4, [(3, (0, 1))]))[0]
     best = -np.inf
     for scale in module.LONGEST / 2.0 ** np.arange(module.HALVINGS + 1):
@@ -33,7 +33,7 @@ def test_the_evidence_is_that_of_a_gaussian_process_with_the_kernel_of_the_waves
 
 
 def test_it_sees_causes_that_act_together_and_no_others(values):
-    score = RandomFeatures(Table.from_array(values))
+    score = RandomFeatures(Statistics.from_array(values))
     nothing, alone, both, other = score.local(Families.from_sets(4, [(3, ()), (3, (0,)), (3, (0, 1)), (2, (0, 1))]))
     assert both > alone + 30
     assert nothing == pytest.approx(-0.5 * 120 * (np.log(2 * np.pi) + 1))
@@ -41,7 +41,10 @@ def test_it_sees_causes_that_act_together_and_no_others(values):
 
 
 def test_a_family_has_one_value_whatever_it_is_computed_with(values):
-    score, families = RandomFeatures(Table.from_array(values)), Families.from_sets(4, [(3, (0, 1)), (2, (1,)), (1, ())])
+    score, families = (
+        RandomFeatures(Statistics.from_array(values)),
+        Families.from_sets(4, [(3, (0, 1)), (2, (1,)), (1, ())]),
+    )
     together = score.local(families)
     assert together.tolist() == [score.local(families[row : row + 1])[0] for row in range(3)]
 
@@ -49,7 +52,7 @@ def test_a_family_has_one_value_whatever_it_is_computed_with(values):
 def test_rows_set_by_an_intervention_are_left_out(values):
     targets = np.zeros(values.shape, dtype=bool)
     targets[:60, 3] = True
-    part = RandomFeatures(Table.from_array(values), targets=targets)
-    rest = RandomFeatures(Table.from_array(values[60:]))
+    part = RandomFeatures(Statistics.from_array(values), targets=targets)
+    rest = RandomFeatures(Statistics.from_array(values[60:]))
     family = Families.from_sets(4, [(3, (0, 1))])
     assert part.local(family) == pytest.approx(rest.local(family))

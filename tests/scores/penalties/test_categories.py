@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from drbo.data.checks.check import check_table
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
 from drbo.scores.penalties import categories as chance
@@ -86,14 +86,14 @@ def test_names_of_levels_and_order_do_not_matter(score, rng):
 
 def test_a_row_of_weight_two_counts_twice(rng):
     values, times = rng.integers(2, size=(50, 30)), rng.integers(1, 3, size=50)
-    kind, table = score_class("bdeu"), Table.from_array(values)
-    weighted = Table(table.values, table.names, table.kinds, table.levels, times.astype(float))
-    repeated = Table.from_array(np.repeat(values, times, axis=0))
+    kind, table = score_class("bdeu"), Statistics.from_array(values)
+    weighted = Statistics(table.values, table.names, table.kinds, table.levels, times.astype(float))
+    repeated = Statistics.from_array(np.repeat(values, times, axis=0))
     assert chance.chance_gamma(kind, weighted) == chance.chance_gamma(kind, repeated)
 
 
 def test_many_rows_are_sampled_and_gamma_is_never_below_the_usual_one(rng):
-    coins = Table.from_array(rng.integers(2, size=(5_000, 10)))
+    coins = Statistics.from_array(rng.integers(2, size=(5_000, 10)))
     assert [chance.chance_gamma(score_class(score), coins) for score in ("bdeu", "logistic")] == [0.5, 0.5]
 
 
@@ -107,7 +107,7 @@ def test_levels_that_hardly_occur_do_not_decide_the_penalty_of_mixed(rng):
 
 
 def test_other_scores_and_tables_are_left_alone(rng):
-    numbers = Table.from_array(rng.normal(size=(100, 4)))
+    numbers = Statistics.from_array(rng.normal(size=(100, 4)))
     assert chance.chance_gamma(BicNV, numbers) is None
     assert chance.chance_gamma(score_class("bdeu"), numbers) is None  # too many levels: the score refuses them
-    assert chance.chance_gamma(score_class("bdeu"), Table.from_array(rng.integers(2, size=(9, 3)))) is None
+    assert chance.chance_gamma(score_class("bdeu"), Statistics.from_array(rng.integers(2, size=(9, 3)))) is None

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import ScoreError
 from drbo.graph.mag import Mag
 from drbo.scores.families import Families
@@ -45,7 +45,7 @@ def test_the_fit_is_the_maximum_of_the_likelihood(rng):
 
 @pytest.mark.floats
 def test_a_dag_has_the_score_of_bic_nv(rng):
-    table = Table.from_array(random_table(rng, N, 6, 2))
+    table = Statistics.from_array(random_table(rng, N, 6, 2))
     score = BicNV(table, penalty=1.5)
     scores = DistrictScores.of(score)
     dag = np.triu(rng.random((6, 6)) < 0.5, 1)
@@ -94,7 +94,7 @@ def test_districts_are_fitted_once(rng):
 
 
 def test_scores_that_cannot_be_extended_are_refused(rng):
-    table = Table.from_array(rng.normal(size=(30, 3)))
+    table = Statistics.from_array(rng.normal(size=(30, 3)))
     targets = np.zeros((30, 3), dtype=bool)
     targets[:5, 0] = True
     for score, words in (

@@ -6,7 +6,7 @@ from drbo import _core
 from drbo.constraints import Constraints
 from drbo.data.checks.check import check_table
 from drbo.data.reading.frames import as_frame
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import is_acyclic
 from drbo.knowledge import Knowledge
 from drbo.scores.base import Relative
@@ -36,7 +36,7 @@ def values(kind):
     if kind is DiscreteBIC:
         words = np.array(["low", "middle", "high"])[np.digitize(data, [-0.5, 0.5])]
         return DiscreteBIC(check_table(as_frame(pd.DataFrame(words, columns=list("abcde"))))[0])
-    return kind(Table.from_array(data))
+    return kind(Statistics.from_array(data))
 
 
 def random_dags(n):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from drbo.constraints import Constraints
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import is_acyclic
 from drbo.knowledge import Knowledge
 from drbo.scores.base import Relative
@@ -21,7 +21,7 @@ def made(constraints=None, **changes):
     values = rng.normal(size=(200, D))
     for j in range(1, D):
         values[:, j] += values[:, j - 1]
-    evaluator = Evaluator(BicNV(Table.from_array(values)), Settings())
+    evaluator = Evaluator(BicNV(Statistics.from_array(values)), Settings())
     settings = Settings().with_(**changes)
     return ClimbProposer(evaluator, settings, constraints or Constraints.none(D), rng), evaluator
 
@@ -74,7 +74,7 @@ def test_no_more_than_the_budget_is_proposed():
 
 def test_many_climbs_only_where_cheaper_versions_judge_them_first():
     for d, costs, expected in ((20, [0.1], (16, 5)), (20, [], (4, 10)), (12, [0.1], (4, 10))):
-        score = BicNV(Table.from_array(np.random.default_rng(0).normal(size=(30, d))))
+        score = BicNV(Statistics.from_array(np.random.default_rng(0).normal(size=(30, d))))
         one = Evaluator(score, Settings(), relatives=[Relative(score, cost) for cost in costs])
         proposer = ClimbProposer(one, Settings(), Constraints.none(d), np.random.default_rng(0))
         assert (proposer.climbs, proposer.stall) == expected

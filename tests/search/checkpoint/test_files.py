@@ -8,7 +8,7 @@ import pytest
 
 from drbo.data.files.files import npz_bytes
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import CheckpointError
 from drbo.scores.bge import BGe
 from drbo.scores.linear import BicNV
@@ -24,7 +24,7 @@ SMALL = {"max_evals": 200, "batch_size": 8, "n_candidates": 200}
 
 @pytest.fixture(scope="module")
 def table():
-    return Table.from_array(simulate("6ER2", n=60, seed=1).X)
+    return Statistics.from_array(simulate("6ER2", n=60, seed=1).X)
 
 
 def _step(state):

@@ -10,7 +10,7 @@ import pytest
 
 from drbo.data.checks.experiments import Experiments, KnownTarget
 from drbo.data.files.files import npz_bytes
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.design import DataPolicy, Design
 from drbo.errors import CheckpointError
 from drbo.scores.bge import BGe
@@ -40,12 +40,12 @@ class Clock:
 @pytest.fixture
 def table(rng):
     values = np.column_stack([rng.normal(size=(30, 2)), rng.integers(0, 2, 30)])
-    return Table(values, ("a", "b", "c"), ("numeric", "numeric", "categorical"), (None, None, ("no", "yes")))
+    return Statistics(values, ("a", "b", "c"), ("numeric", "numeric", "categorical"), (None, None, ("no", "yes")))
 
 
 @pytest.fixture
 def course(rng):
-    score = BGe(Table.from_array(rng.normal(size=(30, 3))))
+    score = BGe(Statistics.from_array(rng.normal(size=(30, 3))))
     return Course(new_search(score, SETTINGS, seed=1), Recorder(), Limits(SETTINGS))
 
 
@@ -65,7 +65,7 @@ def test_the_table_and_what_is_known_about_it_come_back(tmp_path, course, table)
     assert (prepared.columns, prepared.notes) == (["a", "b", "c", "dropped"], ("note",))
     saved.check_data(table)
     with pytest.raises(CheckpointError, match="not the one"):
-        saved.check_data(Table.from_array(table.values + 1))
+        saved.check_data(Statistics.from_array(table.values + 1))
 
 
 def test_more_evaluations_are_counted_from_those_that_were_spent(tmp_path, course, table):

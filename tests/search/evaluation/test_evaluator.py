@@ -3,7 +3,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import Deadline
 from drbo.errors import ScoreError
 from drbo.scores.base import Score
@@ -27,7 +27,7 @@ class Counting(BicNV):
 
 @pytest.fixture
 def table(rng):
-    return Table.from_array(rng.normal(size=(80, 4)))
+    return Statistics.from_array(rng.normal(size=(80, 4)))
 
 
 def _dags(rng, count, d=4):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from drbo.constraints import Constraints
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import CheckpointError
 from drbo.knowledge import Knowledge
 from drbo.scores.families import Families
@@ -18,7 +18,7 @@ FAMILIES = Families.from_sets(3, [(2, (0, 1)), (0, ()), (1, (0,))])
 
 @pytest.fixture
 def score(rng):
-    return BicNV(Table.from_array(rng.normal(size=(30, 3))))
+    return BicNV(Statistics.from_array(rng.normal(size=(30, 3))))
 
 
 def saved(known):

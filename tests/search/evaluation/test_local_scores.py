@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import Deadline, OutOfTimeError
 from drbo.errors import ScoreError
 from drbo.scores.base import Score
@@ -30,7 +30,7 @@ class Listed(Score):
 
 @pytest.fixture
 def table(rng):
-    return Table.from_array(rng.normal(size=(20, 4)))
+    return Statistics.from_array(rng.normal(size=(20, 4)))
 
 
 def test_a_batch_is_cut_into_cells(table):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.scores.base import Relative, Score
 from drbo.scores.families import Families
 from drbo.search.evaluation import promotion as module
@@ -42,7 +42,7 @@ class Third(Score):
 
 
 def made(score=None, **settings):
-    table = Table.from_array(np.random.default_rng(0).normal(size=(20, D)))
+    table = Statistics.from_array(np.random.default_rng(0).normal(size=(20, D)))
     score = score or Slow(table)
     return Promotion(Evaluator(score, Settings(max_evals=10**6).with_(**settings), relatives=score.relatives()))
 
@@ -76,7 +76,7 @@ def test_the_best_family_is_found_with_few_true_values():
 
 
 def test_a_level_that_says_nothing_rules_nothing_out_and_is_given_up():
-    table = Table.from_array(np.random.default_rng(0).normal(size=(20, D)))
+    table = Statistics.from_array(np.random.default_rng(0).normal(size=(20, D)))
     promotion = made(Slow(table, error=100.0, cost=0.9))
     for node in range(D):
         families = every_set(node)
@@ -90,7 +90,7 @@ def test_a_level_that_says_nothing_rules_nothing_out_and_is_given_up():
 
 
 def test_without_levels_everything_is_promoted_within_the_budget():
-    score = Slow(Table.from_array(np.random.default_rng(0).normal(size=(20, D))))
+    score = Slow(Statistics.from_array(np.random.default_rng(0).normal(size=(20, D))))
     promotion = Promotion(Evaluator(score, Settings(max_evals=10**6, max_local=10)))
     families = every_set()
     found = promotion.values(families, lambda values: np.full(len(values), -np.inf))

@@ -9,7 +9,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 import numpy as np
 import pytest
 
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import ScoreError, SettingsError, WorkerError
 from drbo.machine.threads import available
 from drbo.scores.base import Score
@@ -78,7 +78,7 @@ class Inline(Executor):
 
 @pytest.fixture
 def table(rng):
-    return Table.from_array(rng.normal(size=(20, 4)))
+    return Statistics.from_array(rng.normal(size=(20, 4)))
 
 
 @pytest.fixture
@@ -317,13 +317,13 @@ FORKING = """if True:
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
     import numpy as np, torch
-    from drbo.data.statistics.table import Table
+    from drbo.data.statistics.statistics import Statistics
     from drbo.scores.families import Families
     from drbo.scores.gp.gp import GpScore
     from drbo.search.evaluation.remote import Workers
     torch.set_num_threads(2)
     torch.randn(4_000_000).exp().sum()  # now there are threads
-    score = GpScore(Table.from_array(np.random.default_rng(0).normal(size=(60, 3))))
+    score = GpScore(Statistics.from_array(np.random.default_rng(0).normal(size=(60, 3))))
     families = Families.from_sets(3, [(0, ()), (0, (1,)), (1, (0,)), (2, (0,)), (2, (0, 1))] * 4)
     with ProcessPoolExecutor(1, mp_context=get_context("fork")) as pool:
         workers = Workers(score, pool)
@@ -340,7 +340,7 @@ def test_a_process_forked_from_one_with_threads_does_not_hang():
 
 def test_a_first_family_that_takes_long_is_the_only_one_timed_at_home(monkeypatch):
     monkeypatch.setattr(module, "LEAST_SECONDS", 1e-12)  # whatever it took is long
-    score = Slow(Table.from_array(np.random.default_rng(0).normal(size=(30, 3))))
+    score = Slow(Statistics.from_array(np.random.default_rng(0).normal(size=(30, 3))))
     with ThreadPoolExecutor(1) as executor:
         done = Workers(score, executor)._probe(Families.from_dags(np.zeros((2, 3, 3), dtype=bool)), np.empty(6))
     assert done == 1

@@ -3,7 +3,7 @@ import pytest
 
 from drbo.constraints import Constraints
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.knowledge import Knowledge
 from drbo.scores.base import Score
 from drbo.scores.families import Families
@@ -27,7 +27,7 @@ D = 6
 
 def _table(name, n=120):
     model = "logistic" if name in ("bdeu", "bic-discrete") else "linear"
-    return Table.from_array(simulate(f"{D}ER2", model, n=n, seed=3).X)
+    return Statistics.from_array(simulate(f"{D}ER2", model, n=n, seed=3).X)
 
 
 def _score(name, n=120, **options):
@@ -108,7 +108,7 @@ def test_other_scores_are_asked_family_by_family():
 def test_collinear_columns_are_not_left_to_the_kernels():
     values = _table("bic-nv").values.copy()
     values[:, 5] = values[:, 0] + 1e-6 * values[:, 1]
-    score = build_score("bic-nv", Table.from_array(values))
+    score = build_score("bic-nv", Statistics.from_array(values))
     assert compiled_work(score) is None
     found = all_tables(Evaluator(score, Settings()), Constraints.none(D))
     local, _ = _reference(score, Constraints.none(D))

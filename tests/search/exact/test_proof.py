@@ -6,7 +6,7 @@ import pytest
 
 from drbo.constraints import Constraints
 from drbo.data.files.simulate import simulate, standardize
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import SettingsError
 from drbo.knowledge import Knowledge
 from drbo.scores.base import Score
@@ -29,7 +29,7 @@ NAMES = ["x0", "x1", "x2", "x3"]
 def _proof(name, seed, constraints):
     model = "logistic" if name in ("bdeu", "bic-discrete") else "linear"
     data = simulate("4ER1.5", model, n=80, seed=seed)
-    evaluator = Evaluator(build_score(name, Table.from_array(data.X)), Settings(max_evals=10**6))
+    evaluator = Evaluator(build_score(name, Statistics.from_array(data.X)), Settings(max_evals=10**6))
     start = evaluator.evaluate(np.ascontiguousarray(constraints.required)[None])
     return evaluator, certify(all_tables(evaluator, constraints), evaluator, constraints, start)
 
@@ -61,7 +61,7 @@ def test_equal_variances_need_the_sweep(every_dag):
     scales = np.array([1.0, 3.0, 0.3, 5.0])
     x = rng.normal(size=(60, 4)) * scales
     x[:, 1] += x[:, 0]
-    evaluator = Evaluator(build_score("bic-ev", Table.from_array(x)), Settings(max_evals=10**6))
+    evaluator = Evaluator(build_score("bic-ev", Statistics.from_array(x)), Settings(max_evals=10**6))
     free = Constraints.none(4)
     start = evaluator.evaluate(np.zeros((1, 4, 4), dtype=bool))
     proof = certify(all_tables(evaluator, free), evaluator, free, start)
@@ -75,7 +75,7 @@ def test_the_sweep_ends_within_rounding_where_the_score_is_near_zero(seed, monke
     free, data = Constraints.none(6), simulate("6ER2", n=20_000, seed=seed)
 
     def proof(values):
-        evaluator = Evaluator(build_score("bic-ev", Table.from_array(values)), Settings(max_evals=10**6))
+        evaluator = Evaluator(build_score("bic-ev", Statistics.from_array(values)), Settings(max_evals=10**6))
         start = evaluator.evaluate(np.zeros((1, 6, 6), dtype=bool))
         return certify(all_tables(evaluator, free), evaluator, free, start)
 
@@ -88,7 +88,7 @@ def test_the_sweep_ends_within_rounding_where_the_score_is_near_zero(seed, monke
 
 def test_no_proof_from_some_of_the_families():
     evaluator = Evaluator(
-        build_score("bic-nv", Table.from_array(np.random.default_rng(0).normal(size=(20, 4)))), Settings()
+        build_score("bic-nv", Statistics.from_array(np.random.default_rng(0).normal(size=(20, 4)))), Settings()
     )
     start = evaluator.evaluate(np.zeros((1, 4, 4), dtype=bool))
     free = Constraints.none(4)
@@ -121,16 +121,16 @@ class Own(Score):
 
 def test_too_many_columns_are_refused():
     values = np.random.default_rng(0).normal(size=(80, 66))
-    own = [Own(Table.from_array(values[:, :d])) for d in (18, 20, 21)]
+    own = [Own(Statistics.from_array(values[:, :d])) for d in (18, 20, 21)]
     check_size(own[0], 1.0)
     check_size(own[1], 4.0)
     with pytest.raises(SettingsError, match=r"5\.8 GiB for 21 columns with score 'custom', but max_memory is 4"):
         check_size(own[2], 4.0)  # the evaluator keeps every family
-    assert fits(build_score("bic-nv", Table.from_array(values[:, :23])), 4.0)
-    assert not fits(build_score("bic-nv", Table.from_array(values[:, :24])), 4.0)
-    check_size(build_score("bic-nv", Table.from_array(values[:, :64])), 4.0)
+    assert fits(build_score("bic-nv", Statistics.from_array(values[:, :23])), 4.0)
+    assert not fits(build_score("bic-nv", Statistics.from_array(values[:, :24])), 4.0)
+    check_size(build_score("bic-nv", Statistics.from_array(values[:, :64])), 4.0)
     with pytest.raises(SettingsError, match="for 65 columns with score 'bge'"):
-        check_size(build_score("bge", Table.from_array(values[:, :65])), 4.0)
+        check_size(build_score("bge", Statistics.from_array(values[:, :65])), 4.0)
 
 
 def _effort(**limits):
@@ -139,7 +139,7 @@ def _effort(**limits):
 
 def _data(name, graph, n, seed):
     model = "logistic" if name in ("bdeu", "bic-discrete") else "linear"
-    return build_score(name, Table.from_array(standardize(simulate(graph, model, n=n, seed=seed).X)))
+    return build_score(name, Statistics.from_array(standardize(simulate(graph, model, n=n, seed=seed).X)))
 
 
 @pytest.mark.parametrize("known", [False, True])
@@ -175,7 +175,7 @@ def _sparse(n_blocks):
 
 def test_thirty_columns_are_proved_and_dynamic_programs_agree():
     values = _sparse(6)
-    score = build_score("bge", Table.from_array(values))
+    score = build_score("bge", Statistics.from_array(values))
     limits = Constraints.of(Knowledge(max_parents=2), [f"x{k}" for k in range(30)])
     evaluator = Evaluator(score, Settings(max_evals=2**40))
     start = evaluator.evaluate(np.zeros((1, 30, 30), dtype=bool))

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from drbo.constraints import Constraints
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.knowledge import Knowledge
 from drbo.scores.base import Score
 from drbo.scores.registry import build_score
@@ -23,7 +23,7 @@ KINDS = ["bic-nv", "bic-ev", "bge", "bdeu", "bic-discrete"]
 
 def _score(name, seed, n=80, **options):
     model = "logistic" if name in ("bdeu", "bic-discrete") else "linear"
-    return build_score(name, Table.from_array(simulate(f"{D}ER2", model, n=n, seed=seed).X), options)
+    return build_score(name, Statistics.from_array(simulate(f"{D}ER2", model, n=n, seed=seed).X), options)
 
 
 def _effort():
@@ -82,7 +82,7 @@ def test_skipped_sets_are_in_no_better_dag(seed, n, name, high):
     if name in ("bdeu", "bic-discrete"):
         x = (x > rng.normal(size=D)).astype(float) + (x > 1)
         x[:3] = np.arange(3)[:, None]
-    score = build_score(name, Table.from_array(x))
+    score = build_score(name, Statistics.from_array(x))
     if enumerable(score) is None:
         return
     shares = all_tables(Evaluator(score, Settings()), Constraints.none(D)).shares(score, _level(score))
@@ -110,8 +110,8 @@ def test_scores_that_can_be_enumerated():
             return 0.0
 
     values = np.random.default_rng(0).normal(size=(70, 65))
-    assert enumerable(build_score("bge", Table.from_array(values[:, :64]))) is not None
-    assert enumerable(build_score("bge", Table.from_array(values))) is None
-    assert enumerable(Own(Table.from_array(values[:, :5]))) is None
+    assert enumerable(build_score("bge", Statistics.from_array(values[:, :64]))) is not None
+    assert enumerable(build_score("bge", Statistics.from_array(values))) is None
+    assert enumerable(Own(Statistics.from_array(values[:, :5]))) is None
     values[:, 1] = values[:, 0] + 1e-6 * values[:, 2]
-    assert enumerable(build_score("bic-nv", Table.from_array(values[:, :5]))) is None
+    assert enumerable(build_score("bic-nv", Statistics.from_array(values[:, :5]))) is None

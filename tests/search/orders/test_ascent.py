@@ -3,7 +3,7 @@ import pytest
 
 from drbo.constraints import Constraints
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import Deadline
 from drbo.knowledge import Knowledge
 from drbo.scores.linear import BicEV, BicNV
@@ -13,7 +13,7 @@ from drbo.settings import Settings
 
 
 def _ascent(kind, memory=2.0**30, seed=0):
-    score = kind(Table.from_array(simulate("10ER3", n=200, seed=1).X))
+    score = kind(Statistics.from_array(simulate("10ER3", n=200, seed=1).X))
     evaluator = Evaluator(score, Settings(max_evals=10**9))
     rng = np.random.default_rng(seed)
     return Ascent(evaluator, Constraints.none(10), rng.permutation(10), rng, Deadline(), memory)

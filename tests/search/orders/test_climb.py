@@ -3,7 +3,7 @@ import pytest
 
 from drbo.constraints import Constraints
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import Deadline, OutOfTimeError
 from drbo.graph.dag import dag_to_cpdag, is_acyclic
 from drbo.scores.bge import BGe
@@ -21,7 +21,7 @@ FREE = np.zeros((0, 0), dtype=bool)
 @pytest.fixture
 def table(rng):
     weights = np.triu(rng.normal(size=(D, D)), 1)
-    return Table.from_array(rng.normal(size=(150, D)) @ np.linalg.inv(np.eye(D) - weights))
+    return Statistics.from_array(rng.normal(size=(150, D)) @ np.linalg.inv(np.eye(D) - weights))
 
 
 def _steps(score, level, compiled=True):
@@ -125,7 +125,7 @@ def test_counts_each_expanded_set_once(table, rng):
 
 
 def _large_climb(rng, d):
-    table = Table.from_array(simulate(f"{d}ER2", n=500, seed=1).X)
+    table = Statistics.from_array(simulate(f"{d}ER2", n=500, seed=1).X)
     evaluator = Evaluator(BicNV(table), Settings(max_evals=10**6))
     climb = OrderClimb(steps_of(evaluator, Constraints.none(d), None), np.zeros((d, d), dtype=bool), FREE)
     climb.put(rng.permutation(d))
@@ -202,7 +202,7 @@ def test_threads_do_not_change_a_climb(rng):
     values[:, 3] = (values[:, 0] + values[:, 1] * (rng.random(4000) < 0.8)) % 3
     order, visits, ends = rng.permutation(D), rng.permutation(D), []
     for threads in (1, 2, 5):
-        evaluator = Evaluator(BDeu(Table.from_array(values)), Settings(max_evals=10**6))
+        evaluator = Evaluator(BDeu(Statistics.from_array(values)), Settings(max_evals=10**6))
         steps = steps_of(evaluator, Constraints.none(D), None)
         climb = OrderClimb(steps, np.zeros((D, D), dtype=bool), FREE, threads)
         climb.put(order)

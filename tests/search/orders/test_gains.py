@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from drbo.constraints import Constraints
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.knowledge import Knowledge
 from drbo.scores.base import Score
 from drbo.scores.linear import BicNV
@@ -22,7 +22,7 @@ class Likes(Score):
 
 @pytest.fixture
 def table(rng):
-    return Table.from_array(rng.normal(size=(40, 4)), NAMES)
+    return Statistics.from_array(rng.normal(size=(40, 4)), NAMES)
 
 
 def _steps(score, limits):

@@ -5,7 +5,7 @@ import pytest
 
 from drbo.constraints import Constraints
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import dag_to_cpdag, is_acyclic, markov_equivalent, topological_order
 from drbo.knowledge import Knowledge
 from drbo.scores.linear import BicEV, BicNV
@@ -51,7 +51,7 @@ def _blocks(count, seed=0):
 
 def test_each_neighbourhood_comes_from_the_better_graph():
     values, true = _blocks(4)
-    evaluator = Evaluator(BicNV(Table.from_array(values), penalty=2.0), Settings())
+    evaluator = Evaluator(BicNV(Statistics.from_array(values), penalty=2.0), Settings())
     rng = np.random.default_rng(0)
     graphs = [true.copy() for _ in range(2)]
     for graph, spoiled in zip(graphs, ([0, 2], [1, 3]), strict=True):
@@ -70,7 +70,7 @@ def test_each_neighbourhood_comes_from_the_better_graph():
 def test_what_is_joined_is_a_legal_graph_and_never_worse(kind):
     names = tuple(f"x{j}" for j in range(12))
     values, _ = _blocks(2, seed=5)
-    score = kind(Table.from_array(values), penalty=2.0)
+    score = kind(Statistics.from_array(values), penalty=2.0)
     limits = Constraints.of(Knowledge(forbidden=["x1 -> x2", "x2 -> x1"], required=["x3 -> x0"], max_parents=2), names)
     evaluator, found = Evaluator(score, Settings()), []
     for seed in range(6):
@@ -88,7 +88,7 @@ def test_what_is_joined_is_a_legal_graph_and_never_worse(kind):
 
 def test_a_search_of_many_columns_ends_no_lower_than_its_parts():
     values, _ = _blocks(40, seed=20)
-    score = BicNV(Table.from_array(values), penalty=2.5)
+    score = BicNV(Statistics.from_array(values), penalty=2.5)
     search = OrderSearch(score, Settings(order_patience=1), seed=0, max_searches=2)
     outcome = search.run()
     assert outcome.best.scores[0] >= max(search.ends)

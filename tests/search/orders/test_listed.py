@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from drbo.constraints import Constraints
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import is_acyclic
 from drbo.knowledge import Knowledge
 from drbo.scores.families import Families
@@ -18,7 +18,7 @@ from drbo.settings import Settings
 
 
 def score_of(values, penalty=2.0):
-    return BicNV(Table.from_array(values), penalty=penalty)
+    return BicNV(Statistics.from_array(values), penalty=penalty)
 
 
 def total(score, dag):

@@ -4,7 +4,7 @@ import pytest
 from drbo import DrBO
 from drbo.constraints import Constraints
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import topological_order
 from drbo.knowledge import Knowledge
 from drbo.scores.bge import BGe
@@ -27,7 +27,7 @@ def few(monkeypatch):
 
 
 def _table(graph="20ER2", seed=1):
-    return Table.from_array(simulate(graph, n=300, seed=seed).X)
+    return Statistics.from_array(simulate(graph, n=300, seed=seed).X)
 
 
 def _lists(found):
@@ -37,10 +37,10 @@ def _lists(found):
 
 def test_screening_begins_where_there_are_many_more_columns_than_candidates():
     values = np.random.default_rng(0).normal(size=(20, 641))
-    assert is_screened(BicNV(Table.from_array(values)).compiled())
-    assert is_screened(BicEV(Table.from_array(values)).compiled())
-    assert not is_screened(BGe(Table.from_array(values)).compiled())
-    assert not is_screened(BicNV(Table.from_array(values[:, :640])).compiled())
+    assert is_screened(BicNV(Statistics.from_array(values)).compiled())
+    assert is_screened(BicEV(Statistics.from_array(values)).compiled())
+    assert not is_screened(BGe(Statistics.from_array(values)).compiled())
+    assert not is_screened(BicNV(Statistics.from_array(values[:, :640])).compiled())
     assert 8 * n_candidates(640) == 640
 
 
@@ -113,7 +113,7 @@ def test_some_hundred_columns_have_one_answer_with_any_number_of_threads_and_obe
     found = []
     for count in (1, 2):
         use(count)
-        search = OrderSearch(BicNV(Table.from_array(data.X), penalty=3.0), QUICK, constraints=limits, seed=1)
+        search = OrderSearch(BicNV(Statistics.from_array(data.X), penalty=3.0), QUICK, constraints=limits, seed=1)
         outcome = search.run()
         assert search.screening is not None
         found.append((outcome.best.scores[0], outcome.best.dags.tobytes(), outcome.stopped, outcome.notes))

@@ -7,7 +7,7 @@ import pytest
 from drbo import DrBO
 from drbo.constraints import Constraints
 from drbo.data.files.simulate import simulate
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import Deadline
 from drbo.knowledge import Knowledge
 from drbo.scores.base import Score
@@ -41,7 +41,7 @@ def _optimum(score, d):
 @pytest.mark.parametrize("seed", range(5))
 def test_finds_the_optimum_that_the_dynamic_program_finds(seed):
     data = simulate("8ER2", n=200, seed=seed)
-    score = BicNV(Table.from_array(data.X))
+    score = BicNV(Statistics.from_array(data.X))
     outcome = OrderSearch(score, Settings(), seed=seed).run()
     assert outcome.best.scores[0] == pytest.approx(_optimum(score, 8), abs=1e-6)
 
@@ -49,7 +49,7 @@ def test_finds_the_optimum_that_the_dynamic_program_finds(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_reaches_the_true_graphs_score_where_variances_are_equal(seed):
     data = simulate("20ER4", seed=50 + seed)
-    score = BicEV(Table.from_array(data.X))
+    score = BicEV(Statistics.from_array(data.X))
     truth = Evaluator(score, Settings()).evaluate(data.dag[None]).scores[0]
     outcome = OrderSearch(score, QUICK, seed=seed).run()
     assert outcome.best.scores[0] >= truth - 1e-6
@@ -57,7 +57,7 @@ def test_reaches_the_true_graphs_score_where_variances_are_equal(seed):
 
 
 def test_scores_are_those_of_the_score(rng):
-    table = Table.from_array(rng.normal(size=(60, 5)))
+    table = Statistics.from_array(rng.normal(size=(60, 5)))
     for kind in (BicNV, BicEV):
         outcome = OrderSearch(kind(table), QUICK).run()
         again = Evaluator(kind(table), Settings()).evaluate(outcome.best.dags)
@@ -74,7 +74,7 @@ KNOWLEDGE = [
 @pytest.mark.parametrize("knowledge", KNOWLEDGE)
 @pytest.mark.parametrize("kind", [BicNV, BicEV])
 def test_knowledge_is_obeyed_at_every_step(knowledge, kind):
-    table = Table.from_array(simulate("5ER2", n=100, seed=3).X, names=[f"x{j}" for j in range(5)])
+    table = Statistics.from_array(simulate("5ER2", n=100, seed=3).X, names=[f"x{j}" for j in range(5)])
     constraints = Constraints.of(knowledge, table.names)
     seen = []
     search = OrderSearch(kind(table), QUICK, constraints=constraints)
@@ -83,7 +83,7 @@ def test_knowledge_is_obeyed_at_every_step(knowledge, kind):
 
 
 def test_same_seed_same_answer():
-    score = BicNV(Table.from_array(simulate("10ER2", n=100, seed=1).X))
+    score = BicNV(Statistics.from_array(simulate("10ER2", n=100, seed=1).X))
     first, second = (OrderSearch(score, QUICK, seed=7).run() for _ in range(2))
     assert (first.best.dags == second.best.dags).all()
     assert (first.n_local, first.stopped) == (second.n_local, second.stopped)
@@ -95,12 +95,12 @@ def test_interventions_leave_their_rows_out(rng):
     targets[:50, 1] = True
     x = data.X.copy()
     x[:50, 1] = rng.normal(size=50) * 100
-    outcome = OrderSearch(BicNV(Table.from_array(x), targets=targets), QUICK).run()
+    outcome = OrderSearch(BicNV(Statistics.from_array(x), targets=targets), QUICK).run()
     assert np.isfinite(outcome.best.scores).all()
 
 
 def test_limits_and_interrupts_end_it():
-    score = BicNV(Table.from_array(simulate("8ER2", n=100, seed=1).X))
+    score = BicNV(Statistics.from_array(simulate("8ER2", n=100, seed=1).X))
     stopped = OrderSearch(score, Settings(target_score=-1e12)).run([Limits(Settings(target_score=-1e12))]).stopped
     assert "target" in stopped
 
@@ -112,7 +112,7 @@ def test_limits_and_interrupts_end_it():
 
 @pytest.mark.parametrize("kind", [BicNV, BicEV])
 def test_a_saved_search_goes_on_as_if_it_had_never_stopped(kind):
-    score = kind(Table.from_array(simulate("12ER3", n=200, seed=1).X))
+    score = kind(Statistics.from_array(simulate("12ER3", n=200, seed=1).X))
     whole = OrderSearch(score, QUICK, seed=7)
     expected = whole.run()
     states = []
@@ -126,7 +126,7 @@ def test_a_saved_search_goes_on_as_if_it_had_never_stopped(kind):
 
 
 def test_two_searches_that_agree_end_it():
-    outcome = OrderSearch(BicNV(Table.from_array(simulate("6ER2", n=200, seed=1).X)), Settings()).run()
+    outcome = OrderSearch(BicNV(Statistics.from_array(simulate("6ER2", n=200, seed=1).X)), Settings()).run()
     assert outcome.stopped == "converged: the best score was reached by two of 2 independent searches"
 
 
@@ -134,7 +134,7 @@ def test_two_searches_that_agree_end_it():
 def test_categorical_data(kind, rng):
     values = rng.integers(2, size=(300, 5))
     values[:, 3] = (values[:, 0] ^ values[:, 1]) ^ (rng.random(300) < 0.1)
-    score = kind(Table.from_array(values.astype(float)))
+    score = kind(Statistics.from_array(values.astype(float)))
     outcome = OrderSearch(score, QUICK).run()
     families = Families.from_dags(outcome.best.dags)
     evaluator = Evaluator(score, Settings())
@@ -151,7 +151,7 @@ class Sum(Score):
 
 
 def test_any_score_and_its_time_limit(rng):
-    score = Sum(Table.from_array(rng.normal(size=(20, 6))))
+    score = Sum(Statistics.from_array(rng.normal(size=(20, 6))))
     outcome = OrderSearch(score, QUICK).run()
     assert outcome.best.scores[0] == -3.0  # the last node lacks two wanted parents, the one before it one
     assert outcome.n_local <= 6 * 2**5
@@ -169,7 +169,7 @@ class Slow(Score):
 
 
 def test_there_is_an_answer_when_the_time_is_over_before_the_first_climb(rng):
-    table = Table.from_array(rng.normal(size=(20, 30)), names=[f"x{j}" for j in range(30)])
+    table = Statistics.from_array(rng.normal(size=(20, 30)), names=[f"x{j}" for j in range(30)])
     limits = Constraints.of(Knowledge(required=["x3 -> x1"]), table.names)
     outcome = OrderSearch(Slow(table), Settings(time_limit=0.0), constraints=limits).run()
     assert outcome.stopped == "time limit of 0 s reached"
@@ -178,7 +178,9 @@ def test_there_is_an_answer_when_the_time_is_over_before_the_first_climb(rng):
 
 
 def test_somebody_may_ask_a_search_to_stop():
-    search = OrderSearch(BicNV(Table.from_array(simulate("12ER3", n=200, seed=1).X)), Settings(order_patience=10**6))
+    search = OrderSearch(
+        BicNV(Statistics.from_array(simulate("12ER3", n=200, seed=1).X)), Settings(order_patience=10**6)
+    )
     with Deadline() as deadline:
         assert not deadline.has_answer
         outcome = search.run([lambda progress: deadline.stop() if progress.iteration == 3 else None])
@@ -188,7 +190,7 @@ def test_somebody_may_ask_a_search_to_stop():
 
 @pytest.mark.parametrize("kind", [BicNV, BicEV])
 def test_a_limit_that_is_not_reached_changes_nothing(kind):
-    score = kind(Table.from_array(simulate("15ER4", n=200, seed=1).X))
+    score = kind(Statistics.from_array(simulate("15ER4", n=200, seed=1).X))
     free, limited = (OrderSearch(score, QUICK.with_(time_limit=limit), seed=7).run() for limit in (None, 600.0))
     assert free.best.dags.tobytes() == limited.best.dags.tobytes()
     assert free.best.local.tobytes() == limited.best.local.tobytes()
@@ -197,7 +199,7 @@ def test_a_limit_that_is_not_reached_changes_nothing(kind):
 
 @pytest.mark.parametrize("kind", [BicNV, BicEV])
 def test_threads_change_nothing(kind, use):
-    score = kind(Table.from_array(simulate("15ER4", n=200, seed=1).X))
+    score = kind(Statistics.from_array(simulate("15ER4", n=200, seed=1).X))
     found = []
     for count in (1, 2):
         use(count)
@@ -209,7 +211,7 @@ def test_threads_change_nothing(kind, use):
 
 
 def test_searches_begin_side_by_side_and_know_nothing_of_each_other():
-    score = BicNV(Table.from_array(simulate("12ER3", n=200, seed=1).X))
+    score = BicNV(Statistics.from_array(simulate("12ER3", n=200, seed=1).X))
     together = OrderSearch(score, QUICK, seed=7)
     together.run()
     alone = OrderSearch(score, QUICK, seed=7)
@@ -220,7 +222,7 @@ def test_searches_begin_side_by_side_and_know_nothing_of_each_other():
 
 
 def test_an_interrupt_ends_the_searches_of_all_threads(monkeypatch, use):
-    search = OrderSearch(BicNV(Table.from_array(simulate("12ER3", n=200, seed=1).X)), QUICK, seed=7)
+    search = OrderSearch(BicNV(Statistics.from_array(simulate("12ER3", n=200, seed=1).X)), QUICK, seed=7)
     shake = Ascent.shake
 
     def interrupted(self, climb):
@@ -237,7 +239,7 @@ def test_an_interrupt_ends_the_searches_of_all_threads(monkeypatch, use):
 
 
 def test_fewer_rows_than_columns_start_without_a_warning():
-    table = Table.from_array(np.random.default_rng(0).normal(size=(12, 20)) * np.logspace(-3, 3, 20))
+    table = Statistics.from_array(np.random.default_rng(0).normal(size=(12, 20)) * np.logspace(-3, 3, 20))
     search = OrderSearch(BicEV(table, penalty="ebic"), Settings(time_limit=5.0, route="orders"))
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import Deadline, OutOfTimeError
 from drbo.errors import SettingsError
 from drbo.scores.families import Families
@@ -43,7 +43,7 @@ class Scene:
     def __init__(self, rng, score=BicNV, low_rank=False, d=D, options=None, **changes):
         self.settings = Settings().with_(**{**FAST, "hidden": 8, "n_draws": 4, "batch_size": 6, **changes})
         values = rng.normal(size=(60, d)) @ (np.eye(d) + np.triu(np.ones((d, d)), 1))
-        self.score = score(Table.from_array(values), **(options or {}))
+        self.score = score(Statistics.from_array(values), **(options or {}))
         self.space = LowRankSpace(d, 3) if low_rank else FullRankSpace(d)
         self.evaluator = Evaluator(self.score, self.settings)
         self.surrogate = DropoutSurrogate(d, self.settings, _generator(1))

@@ -11,7 +11,7 @@ if not torch.cuda.is_available():
 pytest.importorskip("triton", reason="needs Triton")
 
 from drbo.constraints import Constraints
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.knowledge import Knowledge
 from drbo.scores.linear import BicEV, BicNV
 from drbo.search.evaluation.evaluator import Evaluator
@@ -37,7 +37,7 @@ def test_fused_values_are_the_batched_ones(knowledge, low_rank, rng):
     inputs, generator = Inputs.allowed(constraints), torch.Generator(DEVICE).manual_seed(0)
     surrogate = DropoutSurrogate(d, settings, generator, inputs)
     surrogate.low, surrogate.high = torch.full((d, 1), -0.2, device=DEVICE), torch.full((d, 1), 0.2, device=DEVICE)
-    evaluator = Evaluator(BicNV(Table.from_array(rng.normal(size=(60, d)))), settings)
+    evaluator = Evaluator(BicNV(Statistics.from_array(rng.normal(size=(60, d)))), settings)
     acquisition = Acquisition(space, surrogate, evaluator, settings)
     center = torch.as_tensor(rng.uniform(-1, 1, space.dim), dtype=torch.float32, device=DEVICE)
     candidates = TrustRegion(space.dim, settings).candidates(center, 100, generator)
@@ -99,7 +99,7 @@ def test_drawn_scores_are_those_without_the_kernel(kind, rng, monkeypatch):
     d, settings = len(NAMES), Settings().with_(hidden=24, dropout=0.3, n_draws=5)
     generator, space = torch.Generator(DEVICE).manual_seed(0), LowRankSpace(d, 5)
     surrogate = DropoutSurrogate(d, settings, generator)
-    evaluator = Evaluator(kind(Table.from_array(rng.normal(size=(60, d)))), settings)
+    evaluator = Evaluator(kind(Statistics.from_array(rng.normal(size=(60, d)))), settings)
     acquisition = Acquisition(space, surrogate, evaluator, settings)
     center = torch.as_tensor(rng.uniform(-1, 1, space.dim), dtype=torch.float32, device=DEVICE)
     candidates = TrustRegion(space.dim, settings).candidates(center, 70, generator)

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from drbo.constraints import Constraints
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import SettingsError
 from drbo.knowledge import Knowledge
 from drbo.scores.linear import BicNV
@@ -23,7 +23,7 @@ def made(constraints=None, **changes):
     for j in range(1, D):
         values[:, j] += values[:, j - 1]
     settings = Settings().with_(**SMALL | changes)
-    evaluator = Evaluator(BicNV(Table.from_array(values)), settings)
+    evaluator = Evaluator(BicNV(Statistics.from_array(values)), settings)
     generator = torch.Generator().manual_seed(1)
     return RegionProposer(evaluator, settings, constraints or Constraints.none(D), rng, generator), evaluator
 

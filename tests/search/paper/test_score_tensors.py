@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from drbo.constraints import Constraints
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.knowledge import Knowledge
 from drbo.scores.base import Score
 from drbo.scores.discrete import BDeu, DiscreteBIC
@@ -23,7 +23,7 @@ class Product(Score):
 
 
 def _table(rng):
-    return Table.from_array(rng.normal(size=(60, 4)))
+    return Statistics.from_array(rng.normal(size=(60, 4)))
 
 
 class Constant(BicNV):
@@ -39,7 +39,7 @@ class Constant(BicNV):
     ("kind", "on_edges"), [(BicNV, True), (BicEV, True), (BDeu, True), (DiscreteBIC, False), (Constant, False)]
 )
 def test_prices_of_candidates_are_those_of_families(rng, kind, on_edges, few, device):
-    table = Table.from_array(rng.integers(3, size=(60, 5)))
+    table = Statistics.from_array(rng.integers(3, size=(60, 5)))
     score = kind(table, penalty="ebic", edge_prior=rng.normal(size=(5, 5)))
     forbidden = [f"x{i} -> x{j}" for i in range(5) for j in range(5) if j not in (i, i + 1, i + 2)] if few else []
     constraints = Constraints.of(Knowledge(forbidden=forbidden), table.names)

@@ -41,11 +41,11 @@ def agreeing_member(
     >>> from functools import partial
     >>> from drbo.claims.noise_check import noise_checks
     >>> from drbo.independence.residual_tests import TableTests
-    >>> from drbo.data.statistics.table import Table
+    >>> from drbo.data.statistics.statistics import Statistics
     >>> rng = np.random.default_rng(0)
     >>> dose = rng.uniform(-1, 1, size=500)
     >>> response = np.exp(dose) + 0.2 * rng.normal(size=500)
-    >>> tests = TableTests(Table.from_array(np.column_stack([dose, response])))
+    >>> tests = TableTests(Statistics.from_array(np.column_stack([dose, response])))
     >>> drawn = np.array([[False, False], [True, False]])
     >>> checks = noise_checks(tests, drawn)
     >>> again = partial(noise_checks, tests)

@@ -12,7 +12,7 @@ from drbo.claims.experiments import interventional_class
 from drbo.claims.refits.resampling import Refitted
 from drbo.claims.why import mpdag
 from drbo.constraints import Constraints
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import Stop, current
 from drbo.graph.marks import MarkedGraph
 from drbo.graph.pag import pag_of
@@ -42,7 +42,7 @@ class TableRefit:
     --------
     >>> x = np.random.default_rng(0).normal(size=(200, 2))
     >>> x[:, 1] += 2 * x[:, 0]
-    >>> refit = TableRefit(name="bic-nv", options={}, table=Table.from_array(x), constraints=Constraints.none(2),
+    >>> refit = TableRefit(name="bic-nv", options={}, table=Statistics.from_array(x), constraints=Constraints.none(2),
     ...     settings=Settings(route="orders"), pruner="none", columns=np.array([0, 1]))
     >>> refit(np.arange(100), seed=0).graph.adjacency.astype(int).tolist()
     [[0, 1], [1, 0]]
@@ -50,7 +50,7 @@ class TableRefit:
 
     name: str | type[Score]
     options: dict[str, Any]
-    table: Table
+    table: Statistics
     constraints: Constraints
     settings: Settings  # with the route of the fit
     pruner: str
@@ -72,7 +72,7 @@ class TableRefit:
             raise KeyboardInterrupt
         return self._ancestral(score, outcome, seed) if self.hidden else self._class(score, table, outcome)
 
-    def _search(self, score: Score, table: Table, seed: int) -> Search:
+    def _search(self, score: Score, table: Statistics, seed: int) -> Search:
         settings, limits = self.settings, self.constraints
         if settings.route == "orders" and self.start is not None:
             settings = settings.with_(order_patience=WARM_CLIMBS)
@@ -81,7 +81,7 @@ class TableRefit:
             limits = screened(table.complete_rows.values, settings.candidate_parents, limits)
         return new_search(score, settings, constraints=limits, seed=seed, device=self.device)
 
-    def _scored(self, rows: Indices) -> tuple[Score, Table]:
+    def _scored(self, rows: Indices) -> tuple[Score, Statistics]:
         if self.counted and self.table.whole:
             drawn = np.flatnonzero(rows)
             table = replace(self.table.resample(drawn), weights=rows[drawn].astype(np.float64))
@@ -97,7 +97,7 @@ class TableRefit:
         pag = MarkedGraph(names, pag_of(graph, *known_causes(self.constraints)), "pag")
         return Refitted(pag.take(self._back), member=MarkedGraph(names, graph.marks(), "mag").take(self._back))
 
-    def _class(self, score: Score, table: Table, outcome: Outcome) -> Refitted:
+    def _class(self, score: Score, table: Statistics, outcome: Outcome) -> Refitted:
         """Prune what was found, and return its class, or the graph itself where the score prefers it in its class."""
         required, threshold = self.constraints.required, self.settings.prune_threshold
         dag = outcome.best.dags[0]

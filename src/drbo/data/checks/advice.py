@@ -16,7 +16,7 @@ from drbo.arrays import Bools, Floats
 from drbo.data.checks.check import MIN_COLUMNS, MIN_ROWS, find_constant, find_fixed, read_columns
 from drbo.data.checks.columns import DateError, NumberTextError, is_constant, read_column
 from drbo.data.checks.missing import missing_cells, missing_in_words
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import DataError
 
 if TYPE_CHECKING:
@@ -261,5 +261,5 @@ def _dependent(frame: "pd.DataFrame", on_constant: str, on_collinear: str, named
     return found
 
 
-def _of(table: Table, j: int, fault: str) -> Problem:
+def _of(table: Statistics, j: int, fault: str) -> Problem:
     return Problem(table.names[j], f"column '{table.names[j]}' {fault}", "drop", blocks=True)

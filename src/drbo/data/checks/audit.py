@@ -17,8 +17,8 @@ from drbo.arrays import Bools, Floats
 from drbo.data.checks.facts import SERIAL_TOPIC, Audit, ColumnFacts, Finding
 from drbo.data.checks.serial import Serial, first_rows, is_clock, serial
 from drbo.data.checks.sortability import explained, sortability
+from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.sums import describing_rows
-from drbo.data.statistics.table import Table
 from drbo.graph.dag import check_dag
 
 SHOWN_LEVELS = 8
@@ -42,7 +42,7 @@ MIN_COMPLETE = 10  # complete rows that are worth a look
 INVERTED_COLUMNS = 2_000  # with more, a column is not compared with all others together: an inverse takes too long
 
 
-def audit(table: Table, *, independent: bool = False) -> Audit:
+def audit(table: Statistics, *, independent: bool = False) -> Audit:
     """Look at a checked table: its columns one by one, then what matters for a graph.
 
     ``independent``: the order of the rows is said to mean nothing.
@@ -53,7 +53,7 @@ def audit(table: Table, *, independent: bool = False) -> Audit:
     Examples
     --------
     >>> x = np.random.default_rng(0).normal(size=(500, 2)) * [1, 1000]
-    >>> audit(Table.from_array(x)).findings[0].topic
+    >>> audit(Statistics.from_array(x)).findings[0].topic
     'scale'
     """
     if not table.whole:
@@ -74,7 +74,7 @@ def audit(table: Table, *, independent: bool = False) -> Audit:
     return Audit(columns, tuple(findings))
 
 
-def _audit_sums(table: Table, *, independent: bool) -> Audit:
+def _audit_sums(table: Statistics, *, independent: bool) -> Audit:
     """Look at a table of which only moments are here, and perhaps a sample of the rows."""
     found, names = table.moments_of_all, list(table.names)
     spread = np.sqrt(np.diag(found.covariance))
@@ -103,12 +103,12 @@ def _audit_sums(table: Table, *, independent: bool) -> Audit:
     return Audit(tuple(columns), tuple(findings))
 
 
-def _enough_rows(table: Table) -> int:
+def _enough_rows(table: Statistics) -> int:
     """Return how many rows describe a table."""
     return min(table.n_rows, describing_rows(table.n_columns))
 
 
-def _some_rows(table: Table) -> Table:
+def _some_rows(table: Statistics) -> Statistics:
     """Return the table with as many rows as describe it, evenly spread."""
     n, enough = table.n_rows, _enough_rows(table)
     if n == enough:
@@ -116,7 +116,7 @@ def _some_rows(table: Table) -> Table:
     return table.take(np.linspace(0, n - 1, enough).astype(np.intp), np.arange(table.n_columns))
 
 
-def _sample(table: Table) -> list[Finding]:
+def _sample(table: Statistics) -> list[Finding]:
     n, enough = table.n_rows, _enough_rows(table)
     if n == enough:
         return []
@@ -125,7 +125,7 @@ def _sample(table: Table) -> list[Finding]:
 
 
 def audit_arrows(
-    table: Table,
+    table: Statistics,
     dag: npt.ArrayLike,  # (d, d)
     settled: npt.ArrayLike,  # (d, d) True for the arrows that do not depend on units
 ) -> tuple[Finding, ...]:
@@ -137,7 +137,7 @@ def audit_arrows(
     >>> x[:, 4] += x[:, :4].sum(axis=1)
     >>> collider = np.zeros((5, 5))
     >>> collider[:4, 4] = 1
-    >>> [finding.topic for finding in audit_arrows(Table.from_array(x), collider, collider)]
+    >>> [finding.topic for finding in audit_arrows(Statistics.from_array(x), collider, collider)]
     ['varsortability', 'R2-sortability', 'equal variances']
     """
     graph = check_dag(dag)
@@ -201,7 +201,7 @@ def _equal_variances(values: Floats, dag: Bools) -> Finding:
     return Finding("equal variances", text, serious=False)
 
 
-def _column(table: Table, j: int) -> ColumnFacts:
+def _column(table: Statistics, j: int) -> ColumnFacts:
     """Return the facts of one column."""
     values, levels = table.values[~np.isnan(table.values[:, j]), j], table.levels[j]
     about: dict[str, Any] = {"name": table.names[j], "kind": table.kinds[j], "distinct": len(np.unique(values))}
@@ -214,7 +214,7 @@ def _column(table: Table, j: int) -> ColumnFacts:
     return ColumnFacts(**about, counts=tuple(counts.tolist()))
 
 
-def _missing(table: Table) -> list[Finding]:
+def _missing(table: Statistics) -> list[Finding]:
     if not table.incomplete:
         return []
     lost = np.isnan(table.values)
@@ -234,7 +234,7 @@ def _few(n_rows: int, n_columns: int) -> list[Finding]:
     return [Finding("rows", f"{n_rows} rows for {n_columns} columns: {few}", serious=n_rows < 3 * n_columns)]
 
 
-def _repeated(table: Table) -> list[Finding]:
+def _repeated(table: Statistics) -> list[Finding]:
     import pandas as pd
 
     n, repeated = table.n_rows, int(pd.DataFrame(table.values).duplicated().sum())
@@ -296,25 +296,25 @@ def _outliers(values: Floats, names: list[str]) -> list[Finding]:
     return [Finding("outliers", text, serious=bool(counts.max() > 0.01 * len(values)))]
 
 
-def audit_time(table: Table) -> tuple[Finding, ...]:
+def audit_time(table: Statistics) -> tuple[Finding, ...]:
     """Say what looks like time: columns that count, neighbouring rows that are alike.
 
     Examples
     --------
     >>> walk = np.cumsum(np.random.default_rng(0).normal(size=(300, 2)), axis=0)
-    >>> [finding.topic for finding in audit_time(Table.from_array(walk))]
+    >>> [finding.topic for finding in audit_time(Statistics.from_array(walk))]
     ['serial']
     """
     return tuple(_time(table))
 
 
-def serial_rows(table: Table) -> Serial | None:
+def serial_rows(table: Statistics) -> Serial | None:
     """Return how alike neighbouring rows are, if they are: see :func:`drbo.data.serial.serial`."""
     table = table.rows_in_order
     return serial(table, _enough_rows(table))
 
 
-def _time(table: Table) -> list[Finding]:
+def _time(table: Statistics) -> list[Finding]:
     near, findings = table.rows_in_order, list[Finding]()
     part = first_rows(near, _enough_rows(near))
     steady = [j for j, kind in enumerate(part.kinds) if kind == "numeric" and is_clock(part.values[:, j])]

@@ -1,7 +1,7 @@
 """Checks every table before a score is built on it: shape, missing values, constant and collinear columns."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -13,10 +13,10 @@ from drbo.data.checks.weights import checked_weights
 from drbo.data.reading.frames import as_frame
 from drbo.data.reading.lines import check_width
 from drbo.data.statistics.blocks import is_large
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import current
 from drbo.design import OnCollinear, OnConstant
-from drbo.errors import DataError, SettingsError
+from drbo.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,7 +31,7 @@ def check_table(
     on_constant: OnConstant = "error",
     on_collinear: OnCollinear = "error",
     missing: Literal["error", "drop", "keep"] = "error",
-) -> tuple[Table, tuple[str, ...]]:
+) -> tuple[Statistics, tuple[str, ...]]:
     """Return the data as a checked table, and notes about what was decided or should be known.
 
     Numbers are numeric columns. Booleans, text and pandas categories are categorical columns; their levels are sorted
@@ -54,9 +54,6 @@ def check_table(
     >>> table.kinds, table.levels, notes
     (('numeric', 'categorical'), (None, ('a', 'b')), ("column 'x1' contains text and ...",))
     """
-    _check_choice("on_constant", on_constant, get_args(OnConstant))
-    _check_choice("on_collinear", on_collinear, get_args(OnCollinear))
-    _check_choice("missing", missing, ("error", "drop", "keep"))
     notes = list[str]()
     table = read_columns(as_frame(data), missing, notes)
     table = apply_policy(table, find_constant(table), "on_constant", on_constant, notes)
@@ -66,7 +63,7 @@ def check_table(
     return table, tuple(notes)
 
 
-def read_columns(frame: "pd.DataFrame", missing: str, notes: list[str]) -> Table:
+def read_columns(frame: "pd.DataFrame", missing: str, notes: list[str]) -> Statistics:
     """Decide the kind of every column, and refuse, drop or keep rows with missing values."""
     check_shape(*frame.shape)
     missing_here = missing_cells(frame)
@@ -79,10 +76,10 @@ def read_columns(frame: "pd.DataFrame", missing: str, notes: list[str]) -> Table
     columns = [read_column(name, frame[name], missing_here[:, j]) for j, name in enumerate(frame.columns)]
     notes += [column.note for column in columns if column.note]
     kinds, levels = (tuple(part) for part in zip(*((one.kind, one.levels) for one in columns), strict=True))
-    return Table(_stacked(frame, columns), tuple(frame.columns), kinds, levels)
+    return Statistics(_stacked(frame, columns), tuple(frame.columns), kinds, levels)
 
 
-def without_collinear(table: Table, on_collinear: str, notes: list[str]) -> Table:
+def without_collinear(table: Statistics, on_collinear: str, notes: list[str]) -> Statistics:
     """Refuse, drop or keep columns that other columns determine; what there is to say is added to the notes."""
     if table.large and current().over():
         notes.append("the table was not checked for collinear columns: time ran out")
@@ -103,7 +100,7 @@ def without_collinear(table: Table, on_collinear: str, notes: list[str]) -> Tabl
     return apply_policy(table, dict(sorted((dependent | relabelled).items())), "on_collinear", on_collinear, notes)
 
 
-def find_fixed(table: Table) -> dict[int, str]:
+def find_fixed(table: Statistics) -> dict[int, str]:
     """Return the columns that a check refuses because others determine them, and how."""
     whole = _complete(table)
     if whole is None:
@@ -112,7 +109,7 @@ def find_fixed(table: Table) -> dict[int, str]:
     return {j: fault for j, fault in find_dependent(whole).items() if j not in relabelled}
 
 
-def recheck(table: Table) -> None:
+def recheck(table: Statistics) -> None:
     """Refuse a table that :func:`check_table` could not have made; for one that was read back from a file."""
     check_shape(table.n, table.n_columns)
     if len(set(table.names)) < table.n_columns:
@@ -148,13 +145,6 @@ def _stacked(frame: "pd.DataFrame", columns: list[Column]) -> Floats:
     return stacked
 
 
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise SettingsError(
-            f"{name} must be one of {', '.join(choices)}, got {value!r}", hint=f"the default is '{choices[0]}'"
-        )
-
-
 def check_shape(n_rows: int, n_columns: int) -> None:
     """Refuse a table with too few rows or columns, or too many columns."""
     check_width(n_columns, "the table")
@@ -167,7 +157,7 @@ def check_shape(n_rows: int, n_columns: int) -> None:
             )
 
 
-def _complete(table: Table) -> Table | None:
+def _complete(table: Statistics) -> Statistics | None:
     """Return the rows without a missing cell; None where they are too few, or a column does not vary in them."""
     if not table.incomplete:
         return table
@@ -177,7 +167,7 @@ def _complete(table: Table) -> Table | None:
     return whole
 
 
-def find_constant(table: Table) -> dict[int, str]:
+def find_constant(table: Statistics) -> dict[int, str]:
     """Return the columns that never change, and the value of each in words."""
     found = {}
     for j, levels in enumerate(table.levels):
@@ -202,7 +192,7 @@ def constant_words(value: float, levels: Sequence[str] | None) -> str:
     return f"is constant (every row contains {f'{levels[int(value)]:.80}' if levels else f'{value:g}'})"
 
 
-def apply_policy(table: Table, faults: dict[int, str], option: str, policy: str, notes: list[str]) -> Table:
+def apply_policy(table: Statistics, faults: dict[int, str], option: str, policy: str, notes: list[str]) -> Statistics:
     """Refuse, drop or keep the columns with a fault; ``faults`` says of each what it is."""
     if not faults:
         return table

@@ -10,7 +10,7 @@ import numpy as np
 
 from drbo.arrays import Bools, Floats
 from drbo.data.reading.text import NUMBER
-from drbo.data.statistics.table import Kind
+from drbo.data.statistics.statistics import Kind
 from drbo.errors import DataError
 
 if TYPE_CHECKING:

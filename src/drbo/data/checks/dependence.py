@@ -6,8 +6,8 @@ from scipy.linalg import qr
 from drbo.arrays import Floats
 from drbo.data.statistics.blocks import row_blocks
 from drbo.data.statistics.moments import complete_moments
+from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.sums import Sums
-from drbo.data.statistics.table import Table
 from drbo.machine.threads import one_blas_thread
 
 #: A column of length 1 with a residual under this, given other columns, is a combination of them.
@@ -26,7 +26,7 @@ COSINE_BLOCK = 256
 MOST_NAMED = 5
 
 
-def find_dependent(table: Table) -> dict[int, str]:
+def find_dependent(table: Statistics) -> dict[int, str]:
     """Return the columns that the others make superfluous, each with a phrase that says why.
 
     Of several columns that depend on each other the first ones by name count as the others, so the order of the
@@ -41,7 +41,7 @@ def find_dependent(table: Table) -> dict[int, str]:
     --------
     >>> rng = np.random.default_rng(0)
     >>> a, b = rng.normal(size=(2, 20))
-    >>> find_dependent(Table.from_array(np.column_stack([a, b, a - b]), names=["a", "b", "c"]))
+    >>> find_dependent(Statistics.from_array(np.column_stack([a, b, a - b]), names=["a", "b", "c"]))
     {2: "is an exact linear combination of 'a', 'b'"}
     """
     by_name = sorted(range(table.n_columns), key=lambda j: table.names[j])
@@ -56,7 +56,7 @@ def find_dependent(table: Table) -> dict[int, str]:
     return dict(sorted((found | groups).items()))
 
 
-def find_relabelled(table: Table) -> dict[int, str]:
+def find_relabelled(table: Statistics) -> dict[int, str]:
     """Return the categorical columns that divide the rows as another one does, under other labels.
 
     The one that comes first by name counts as the other.
@@ -64,7 +64,7 @@ def find_relabelled(table: Table) -> dict[int, str]:
     Examples
     --------
     >>> codes = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
-    >>> find_relabelled(Table(codes, ("a", "b"), ("categorical",) * 2, (("no", "yes"), ("down", "up"))))
+    >>> find_relabelled(Statistics(codes, ("a", "b"), ("categorical",) * 2, (("no", "yes"), ("down", "up"))))
     {1: "divides the rows into the same groups as column 'a'"}
     """
     by_name = sorted(range(table.n_columns), key=lambda j: table.names[j])
@@ -108,7 +108,7 @@ def _phrase_of_sums(sums: Sums, column: int, others: list[int]) -> str:
     return _line(sums.names[other], slope, offset if abs(offset) > 1e-9 * size else 0.0)
 
 
-def _partners(table: Table, numeric: list[int]) -> dict[int, list[int]]:
+def _partners(table: Statistics, numeric: list[int]) -> dict[int, list[int]]:
     """Return the superfluous ones among the numeric columns, by their place among them, each with its partners."""
     telling = rank_is_telling(table)
     if telling and _is_regular(table, numeric):
@@ -121,7 +121,7 @@ def _partners(table: Table, numeric: list[int]) -> dict[int, list[int]]:
     return _combinations(columns) if telling else _copies(columns)
 
 
-def _triangle_by_blocks(table: Table, numeric: list[int]) -> Floats:
+def _triangle_by_blocks(table: Statistics, numeric: list[int]) -> Floats:
     """Return a triangle with the lengths and angles of the unit columns of a large table, without a copy of it."""
     triangle = np.empty((0, len(numeric)))
     means, lengths = np.empty(len(numeric)), np.empty(len(numeric))
@@ -136,7 +136,7 @@ def _triangle_by_blocks(table: Table, numeric: list[int]) -> Floats:
     return triangle
 
 
-def _is_regular(table: Table, numeric: list[int]) -> bool:
+def _is_regular(table: Statistics, numeric: list[int]) -> bool:
     """Tell whether all columns are far from combinations of others, at a fraction of the cost and without a copy.
 
     The residual of a column of length 1 is at least the root of the smallest eigenvalue of the matrix of cosines. Where
@@ -161,12 +161,12 @@ def _is_positive(cosines: Floats) -> bool:
     return True
 
 
-def rank_is_telling(table: Table) -> bool:
+def rank_is_telling(table: Statistics) -> bool:
     """Return whether there are enough rows to find linear combinations: d centred columns have rank n - 1 at most.
 
     Examples
     --------
-    >>> rank_is_telling(Table.from_array(np.eye(3)))
+    >>> rank_is_telling(Statistics.from_array(np.eye(3)))
     False
     """
     return table.n_rows - 1 >= table.kinds.count("numeric")
@@ -231,7 +231,7 @@ def _residuals(columns: Floats) -> Floats:
     return residuals
 
 
-def _phrase(table: Table, column: int, others: list[int]) -> str:
+def _phrase(table: Statistics, column: int, others: list[int]) -> str:
     if len(others) > 1:
         return _combination([table.names[j] for j in others])
     values, other = table.values[:, column], table.values[:, others[0]]
@@ -255,7 +255,7 @@ def _line(name: str, slope: float, offset: float) -> str:
     return f"is a linear function of column '{name}' ({slope:.6g} * '{name}'{shift})"
 
 
-def _same_groups(table: Table, columns: list[int], kinds: tuple[str, str]) -> dict[int, str]:
+def _same_groups(table: Statistics, columns: list[int], kinds: tuple[str, str]) -> dict[int, str]:
     """Return each column that splits the rows as an earlier one does, where the two are of these kinds."""
     if "categorical" not in table.kinds:
         return {}

@@ -12,7 +12,7 @@ import numpy as np
 from drbo.arrays import Bools, Floats, Indices
 from drbo.data.checks.check import apply_policy, without_collinear
 from drbo.data.checks.columns import is_constant
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.design import OnCollinear, OnConstant
 from drbo.errors import DataError, SettingsError, name_hint
 
@@ -90,8 +90,8 @@ def in_larger_groups(codes: Indices) -> Bools:
 
 
 def within_groups(
-    table: Table, codes: Indices, *, on_constant: OnConstant = "error", on_collinear: OnCollinear = "error"
-) -> tuple[Table, tuple[str, ...]]:
+    table: Statistics, codes: Indices, *, on_constant: OnConstant = "error", on_collinear: OnCollinear = "error"
+) -> tuple[Statistics, tuple[str, ...]]:
     """Return the table without the differences between groups, and what there is to say about it.
 
     Every column loses the mean of its group. That takes one degree of freedom per group: a row of a group of m counts
@@ -107,7 +107,7 @@ def within_groups(
 
     Examples
     --------
-    >>> table = Table.from_array([[1.0, 5.0], [3.0, 4.0], [12.0, 1.0], [10.0, 0.0]], ["dose", "response"])
+    >>> table = Statistics.from_array([[1.0, 5.0], [3.0, 4.0], [12.0, 1.0], [10.0, 0.0]], ["dose", "response"])
     >>> found, _ = within_groups(table, np.array([0, 0, 1, 1]))
     >>> (found.values * np.sqrt(found.weights)[:, None]).round(3).tolist(), float(found.weights.sum())
     ([[-1.0, 0.5], [1.0, -0.5], [1.0, 0.5], [-1.0, -0.5]], 2.0)
@@ -151,14 +151,14 @@ def one_left_out(codes: Indices, rng: np.random.Generator) -> Indices:
     return np.delete(np.arange(len(codes)), order[first]).astype(np.intp)
 
 
-def steps_within(table: Table) -> Floats:
+def steps_within(table: Statistics) -> Floats:
     """Return how far each row is from the first of its group, in the units of the given table up to one factor.
 
     A column of few values has few such steps, while it has many values once the group means are removed.
 
     Examples
     --------
-    >>> table = Table.from_array([[0.0, 7.0], [1.0, 4.0], [1.0, 2.0], [1.0, 1.0], [0.0, 0.5]])
+    >>> table = Statistics.from_array([[0.0, 7.0], [1.0, 4.0], [1.0, 2.0], [1.0, 1.0], [0.0, 0.5]])
     >>> found, _ = within_groups(table, np.array([0, 0, 0, 1, 1]))
     >>> steps_within(found)[:, 0].tolist()
     [0.0, 1.0, 1.0, 0.0, -1.0]

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from drbo.arrays import Bools, Floats, Indices
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 
 SWEEPS = 10  # rounds over the columns; the value that mice's documentation advises is 5 to 10
 DONORS = 5  # near rows of which one gives its value or residual
@@ -25,10 +25,10 @@ FEW_VALUES = 20  # a number with no more distinct values is matched as categorie
 
 
 def imputations(
-    table: Table,  # NaN where a cell is missing
+    table: Statistics,  # NaN where a cell is missing
     m: int,
     seed: int,
-) -> Iterator[Table]:
+) -> Iterator[Statistics]:
     """Yield m completed copies of a table; copy k depends on the table, the seed and k alone.
 
     Every column is regressed on all others, categories as indicators, on a bootstrap of the rows in which it is seen,
@@ -44,7 +44,7 @@ def imputations(
         yield replace(table, values=values)
 
 
-def _completed(table: Table, rng: np.random.Generator) -> Floats:
+def _completed(table: Statistics, rng: np.random.Generator) -> Floats:
     missing = np.isnan(table.values)
     filled = table.values.copy()
     for j in np.flatnonzero(missing.any(axis=0)).tolist():
@@ -70,7 +70,7 @@ def _has_few_values(column: Floats) -> bool:
     return len(np.unique(column[~np.isnan(column)])) <= FEW_VALUES
 
 
-def _block(table: Table, filled: Floats, j: int) -> Floats:
+def _block(table: Statistics, filled: Floats, j: int) -> Floats:
     """Return a column as predictors: standardised numbers, or indicators of all levels but the first."""
     levels = table.levels[j]
     if levels is not None:

@@ -19,7 +19,7 @@ from drbo.data.checks.types import typed
 from drbo.data.checks.weights import checked_weights, weights_in_words
 from drbo.data.reading.frames import as_frame
 from drbo.data.statistics.moments import effective_rows
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.design import DataPolicy, Design, Missing
 from drbo.errors import DataError, SettingsError, name_hint
 
@@ -38,7 +38,7 @@ class Prepared:
     """A checked table, the names of all columns that were given, and what there is to say about them."""
 
     columns: list[str]
-    table: Table
+    table: Statistics
     notes: tuple[str, ...] = ()
     independent: bool = False  # the user says that the order of the rows means nothing
 
@@ -82,7 +82,7 @@ class Preparation:
         weights = self.design.weights
         if sample_weight is not None:
             raise SettingsError("weights of rows are given twice", hint="omit sample_weight, or weights of the design")
-        if not isinstance(weights, str) or isinstance(X, Table):
+        if not isinstance(weights, str) or isinstance(X, Statistics):
             return X, weights
         frame = as_frame(X)
         if weights not in frame:
@@ -107,7 +107,7 @@ class Preparation:
         """Return the checked table of a fit."""
         if self.design.weights is not None:
             return self._unweighted.prepare(*self._split_weights(X, sample_weight))
-        if isinstance(X, Table):
+        if isinstance(X, Statistics):
             return self._of_statistics(X, sample_weight)
         if self.design.experiment is not None:
             return self._by_experiment(X, sample_weight)
@@ -143,7 +143,7 @@ class Preparation:
         table, notes = self._counted(table, (*told, *notes))
         return Prepared(list(frame.columns), table, notes, independent=self.design.groups is False)
 
-    def _counted(self, table: Table, notes: tuple[str, ...] = ()) -> tuple[Table, tuple[str, ...]]:
+    def _counted(self, table: Statistics, notes: tuple[str, ...] = ()) -> tuple[Statistics, tuple[str, ...]]:
         """Let rows that depend on the rows before them count as fewer, where the score can; say so in the notes."""
         if not self.parts or self.design.groups is False or "categorical" in table.kinds:
             return table, notes
@@ -154,7 +154,7 @@ class Preparation:
         told = f"every row counts as {share:.2g} rows, because neighbouring rows are similar"
         return table.counting_as(share), (*notes, told)
 
-    def _of_statistics(self, given: Table, sample_weight: npt.ArrayLike | None) -> Prepared:
+    def _of_statistics(self, given: Statistics, sample_weight: npt.ArrayLike | None) -> Prepared:
         """Return the checked table of a fit to moments, with the rows that were kept beside them, or to all rows."""
         why = "moments", "the rows behind them are not known"
         if given.whole:
@@ -231,7 +231,7 @@ class Preparation:
         table, notes = self._counted(table, (*notes, *data.notes))
         return Prepared(list(frame.columns), table, notes)
 
-    def again(self, X: Any, names: "Sequence[str]", sample_weight: npt.ArrayLike | None = None) -> Table:
+    def again(self, X: Any, names: "Sequence[str]", sample_weight: npt.ArrayLike | None = None) -> Statistics:
         """Return the named columns, checked, with missing values, weights and groups treated as in the fit."""
         if self.design.weights is not None:
             rest, weights = self._split_weights(X, sample_weight)

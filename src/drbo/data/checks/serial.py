@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from drbo.arrays import Floats
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 
 #: A lag-1 autocorrelation this many standard errors above 0 does not come from rows in random order.
 SERIAL = 5.0
@@ -50,7 +50,7 @@ class Serial(NamedTuple):
         return min(1.0, max(LEAST_WORTH / n_rows, 1.0 / inflation))
 
 
-def serial(table: Table, most_rows: int | None = None) -> Serial | None:
+def serial(table: Statistics, most_rows: int | None = None) -> Serial | None:
     """Return how alike neighbouring rows are, if they are so in more than a third of the numeric columns.
 
     A table that is sorted by one of its columns has no serial dependence but along the curve that the sorting draws in
@@ -60,10 +60,10 @@ def serial(table: Table, most_rows: int | None = None) -> Serial | None:
     Examples
     --------
     >>> walk = np.cumsum(np.random.default_rng(0).normal(size=(300, 2)), axis=0)
-    >>> found = serial(Table.from_array(walk))
+    >>> found = serial(Statistics.from_array(walk))
     >>> found.alike, found.share(300) < 0.1
     ((0, 1), True)
-    >>> serial(Table.from_array(np.random.default_rng(0).normal(size=(300, 2)))) is None
+    >>> serial(Statistics.from_array(np.random.default_rng(0).normal(size=(300, 2)))) is None
     True
     """
     whole = first_rows(table, most_rows)
@@ -83,7 +83,7 @@ def serial(table: Table, most_rows: int | None = None) -> Serial | None:
     return Serial(names, lagged, tuple(alike), "", lags=holds_its_past(values))
 
 
-def first_rows(table: Table, most_rows: int | None) -> Table:
+def first_rows(table: Statistics, most_rows: int | None) -> Statistics:
     """Return the first rows of a table, those without a missing cell: neighbours stay neighbours."""
     if most_rows is not None and table.n_rows > most_rows:
         table = table.take(np.arange(most_rows), np.arange(table.n_columns))
@@ -125,7 +125,7 @@ def _alike(values: Floats, clocks: list[int]) -> tuple[Floats, list[int]]:
     return lagged + (1 + 3 * lagged) / n, found
 
 
-def _sorters(table: Table) -> list[tuple[str, Floats]]:
+def _sorters(table: Statistics) -> list[tuple[str, Floats]]:
     """Return the columns that rows may be sorted by, each with the curve (n, k) that it may draw in other columns."""
     place = np.linspace(-1, 1, table.n_rows)
     found = []

@@ -9,8 +9,8 @@ from drbo.data.checks.columns import LARGEST, SMALLEST_SPREAD, is_constant
 from drbo.data.checks.dependence import find_dependent_sums
 from drbo.data.checks.missing import said
 from drbo.data.statistics.pattern_moments import estimated
+from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.sums import Sums
-from drbo.data.statistics.table import Table
 from drbo.errors import DataError
 
 SHOWN = 5  # columns in a message
@@ -19,8 +19,8 @@ FEW_CODES = 10
 
 
 def checked_sums(
-    table: Table, missing: str = "error", on_constant: str = "error", on_collinear: str = "error"
-) -> tuple[Table, tuple[str, ...]]:
+    table: Statistics, missing: str = "error", on_constant: str = "error", on_collinear: str = "error"
+) -> tuple[Statistics, tuple[str, ...]]:
     """Return what is known of rows that were summed up, checked, and notes; or refuse it.
 
     The policies are those of a fit; ``missing="em"`` needs the patterns of missing cells, which a stream sums up and a
@@ -29,7 +29,7 @@ def checked_sums(
     Examples
     --------
     >>> x = np.random.default_rng(0).normal(size=(50, 2))
-    >>> table, notes = checked_sums(Table.from_sums(Sums.of_rows(["a", "b"], x)))
+    >>> table, notes = checked_sums(Statistics.from_sums(Sums.of_rows(["a", "b"], x)))
     >>> table.n_rows, table.n
     (0, 50)
     """
@@ -70,12 +70,12 @@ def checked_sums(
     return table, tuple(notes)
 
 
-def _sums(table: Table) -> Sums:
+def _sums(table: Statistics) -> Sums:
     assert table.sums is not None
     return table.sums
 
 
-def check_missing(table: Table, policy: str) -> tuple[str, ...]:
+def check_missing(table: Statistics, policy: str) -> tuple[str, ...]:
     """Refuse sums over a table with missing cells, or return a note that says how many rows were left out."""
     sums = _sums(table)
     if not sums.dropped:

@@ -8,8 +8,8 @@ import numpy.typing as npt
 
 from drbo.data.reading.text import check_unique, is_unicode, numbered
 from drbo.data.statistics.blocks import by_columns, is_large
+from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.sums import Sums
-from drbo.data.statistics.table import Table
 from drbo.errors import DataError
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ def as_frame(data: Any) -> "pd.DataFrame":
     """
     import pandas as pd
 
-    if isinstance(data, Table) and data.whole:
+    if isinstance(data, Statistics) and data.whole:
         return data.frame()
-    if isinstance(data, Sums | Table):
+    if isinstance(data, Sums | Statistics):
         raise DataError(
             "the rows of the table are needed here, but only their moments were given", hint="pass the table itself"
         )

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.arrays import Floats
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import SettingsError
 
 Cell = TypeVar("Cell", bound=np.generic)
@@ -24,7 +24,9 @@ class Canonical:
     sort_rows : False: only columns move.
     """
 
-    def __init__(self, table: Table, all_names: list[str], seed: int, movable: bool, *, sort_rows: bool = True) -> None:
+    def __init__(
+        self, table: Statistics, all_names: list[str], seed: int, movable: bool, *, sort_rows: bool = True
+    ) -> None:
         self._n_columns, self._given = len(all_names), table
         self.kept = np.array([all_names.index(name) for name in table.names])
         if movable:

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.arrays import Ints
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import ScoreError
 
 #: A numeric column with more distinct values than this counts as continuous.
@@ -13,7 +13,7 @@ MAX_LEVELS = 32
 CODE_LIMIT = 2**62
 
 
-def level_codes(table: Table, score_name: str) -> tuple[npt.NDArray[np.int32], Ints]:
+def level_codes(table: Statistics, score_name: str) -> tuple[npt.NDArray[np.int32], Ints]:
     """Return the codes 0, 1, ... of every column as (d, n), and the number of levels of each column.
 
     A categorical column has the levels it declares; a numeric one those that occur.

@@ -11,11 +11,11 @@ from drbo.data.checks.experiments import Experiments, KnownTarget, known_targets
 from drbo.data.files.files import read_member
 from drbo.data.statistics.blocks import is_large
 from drbo.data.statistics.moments_file import moments_bytes, moments_of_bytes
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.errors import DataError, DrboError, ResultError
 
 
-def words_of(table: Table) -> dict[str, Any]:
+def words_of(table: Statistics) -> dict[str, Any]:
     """Return what a table is beside its numbers, as JSON knows it."""
     levels = [None if one is None else list(one) for one in table.levels]
     about = {"names": list(table.names), "kinds": list(table.kinds), "levels": levels}
@@ -25,7 +25,7 @@ def words_of(table: Table) -> dict[str, Any]:
     return about | {"labels": list(found.labels), "known": known, "experiment": found.column}
 
 
-def arrays_of(table: Table) -> dict[str, Any]:
+def arrays_of(table: Statistics) -> dict[str, Any]:
     """Return the numbers of a table."""
     rows: dict[str, Any] = {"values": table.values}
     rows |= {} if table.weights is None else {"weights": table.weights}
@@ -39,7 +39,7 @@ def arrays_of(table: Table) -> dict[str, Any]:
     return rows
 
 
-def table_of(archive: zipfile.ZipFile, words: dict[str, Any], what: str, limit: int) -> Table:
+def table_of(archive: zipfile.ZipFile, words: dict[str, Any], what: str, limit: int) -> Statistics:
     """Return the table of an archive of arrays of at most so many bytes; a check of a table could have made it."""
     values = read_member(archive, "values", f"{what} values", kinds="f", limit=limit)
     rows: dict[str, Any] = {}
@@ -53,7 +53,7 @@ def table_of(archive: zipfile.ZipFile, words: dict[str, Any], what: str, limit: 
     if not fits or values.dtype != np.float64:
         raise ResultError(f"{what} does not match its description")
     values = values if is_large(*values.shape) else np.ascontiguousarray(values)
-    table = _summed(Table(values, names, kinds, levels, **rows), archive, what, limit)
+    table = _summed(Statistics(values, names, kinds, levels, **rows), archive, what, limit)
     try:
         recheck(table)
     except DataError as error:
@@ -61,7 +61,7 @@ def table_of(archive: zipfile.ZipFile, words: dict[str, Any], what: str, limit: 
     return table
 
 
-def _summed(table: Table, archive: zipfile.ZipFile, what: str, limit: int) -> Table:
+def _summed(table: Statistics, archive: zipfile.ZipFile, what: str, limit: int) -> Statistics:
     """Return the table with the sums of all rows, where only a sample of the rows was saved."""
     if "totals.npy" not in archive.namelist():
         return table
@@ -74,7 +74,7 @@ def _summed(table: Table, archive: zipfile.ZipFile, what: str, limit: int) -> Ta
     if "bases.npy" not in archive.namelist():
         return table
     raw = read_member(archive, "bases", f"{what} bases", kinds="u", limit=limit)
-    bases = Table.from_sums(moments_of_bytes(raw.tobytes(), f"{what} bases").sums)
+    bases = Statistics.from_sums(moments_of_bytes(raw.tobytes(), f"{what} bases").sums)
     widths = read_member(archive, "widths", f"{what} widths", shape=(table.n_columns,), dtype="<i8")
     if (widths < 1).any() or widths.sum() != bases.n_columns:
         raise ResultError(f"{what} does not match its description")

@@ -13,8 +13,8 @@ from drbo.data.statistics.kept_rows import KeptRows
 from drbo.data.statistics.moments_file import Begun
 from drbo.data.statistics.pattern_moments import PatternSums
 from drbo.data.statistics.sections import Part, Section, SectionSums, sections_of
+from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.sums import Bases, Sums
-from drbo.data.statistics.table import Table
 from drbo.errors import DataError
 
 #: So many rows with the same sums are the same rows.
@@ -47,7 +47,7 @@ def streamed(
     begun: Begun | None = None,
     tell: Callable[[Begun], None] = lambda _: None,
     spread: Spread = in_turn,
-) -> Table:
+) -> Statistics:
     """Return what is kept of the rows of a source, read once: their sums, and perhaps some of them.
 
     Parameters
@@ -76,7 +76,7 @@ def streamed(
         _keep(part, kept, patterns)
         tell(plan.begun(total, number))
     assert total is not None
-    found = Table.from_sums(total, levels if bases is None else {})
+    found = Statistics.from_sums(total, levels if bases is None else {})
     found = found if patterns is None else replace(found, patterns=patterns.parts())
     if kept is None or not total.n:
         return found

@@ -17,7 +17,7 @@ from drbo.result.words.reading import Ends, Look, Reading, SummaryLines
 from drbo.result.words.summary import before_pruning, counted, hidden_words, runner_up, than_before_pruning
 
 if TYPE_CHECKING:
-    from drbo.data.statistics.table import Table
+    from drbo.data.statistics.statistics import Statistics
     from drbo.result.effects import Effects
     from drbo.result.judgement import Judgement
 
@@ -205,7 +205,9 @@ class ArrowReading(Reading):
         notes += [("note", "no arrowhead: the data do not determine the direction")] if result.undirected.any() else []
         return notes + ([("note", "dashed line: a weak edge")] if result.weak.any() else [])
 
-    def effects(self, table: "Table", basis: str, pairs: list[tuple[str, str]] | None, *, one_pair: bool) -> "Effects":
+    def effects(
+        self, table: "Statistics", basis: str, pairs: list[tuple[str, str]] | None, *, one_pair: bool
+    ) -> "Effects":
         from drbo.result.effects import effects
 
         found = effects(self.result.graph.adjacency, table, basis=basis, pairs=pairs, assumed=self.result.assumed)

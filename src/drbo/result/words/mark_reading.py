@@ -20,7 +20,7 @@ from drbo.result.words.mark_words import ASSUMED, KNOWLEDGE, SIGNS, mark_notes, 
 from drbo.result.words.reading import Ends, Look, Pair, Reading, SummaryLines
 
 if TYPE_CHECKING:
-    from drbo.data.statistics.table import Table
+    from drbo.data.statistics.statistics import Statistics
     from drbo.result.identified_effects import IdentifiedEffects
     from drbo.result.judgement import Judgement
     from drbo.result.result import Result
@@ -133,7 +133,7 @@ class MarkReading(Reading):
         return [("note", text) for text in mark_notes(self.ends())]
 
     def effects(
-        self, table: "Table", basis: str, pairs: list[tuple[str, str]] | None, *, one_pair: bool
+        self, table: "Statistics", basis: str, pairs: list[tuple[str, str]] | None, *, one_pair: bool
     ) -> "IdentifiedEffects":
         from drbo.result.identified_effects import identified_effects
 

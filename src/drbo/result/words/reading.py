@@ -17,7 +17,7 @@ from drbo.graph.marks import MarkedGraph
 from drbo.result.files.export import Notes
 
 if TYPE_CHECKING:
-    from drbo.data.statistics.table import Table
+    from drbo.data.statistics.statistics import Statistics
     from drbo.result.effects import Effects
     from drbo.result.identified_effects import IdentifiedEffects
     from drbo.result.judgement import Judgement
@@ -123,7 +123,7 @@ class Reading(ABC):
 
     @abstractmethod
     def effects(
-        self, table: "Table", basis: str, pairs: list[tuple[str, str]] | None, *, one_pair: bool
+        self, table: "Statistics", basis: str, pairs: list[tuple[str, str]] | None, *, one_pair: bool
     ) -> "Effects | IdentifiedEffects":
         """Estimate effects; unless one pair is asked for, without those that are known to be zero."""
 

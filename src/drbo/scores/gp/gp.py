@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from drbo.arrays import Bools, Floats, Indices
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.units import unit_free
 from drbo.machine.threads import available, one_thread_each, together
 from drbo.scores.base import Relative
@@ -74,7 +74,7 @@ class GpScore(KernelScore):
     --------
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=100)
-    >>> score = GpScore(Table.from_array(np.column_stack([x, np.sin(2 * x) + 0.3 * rng.normal(size=100)])))
+    >>> score = GpScore(Statistics.from_array(np.column_stack([x, np.sin(2 * x) + 0.3 * rng.normal(size=100)])))
     >>> empty, backward, forward = score.local(Families.from_sets(2, [(1, ()), (0, (1,)), (1, (0,))]))
     >>> bool(forward > backward > empty)
     True
@@ -85,7 +85,7 @@ class GpScore(KernelScore):
     regression = "splines"
     evidence_scale = 2.0
 
-    def __init__(self, table: Table, *, device: str = "cpu", **options: Any) -> None:
+    def __init__(self, table: Statistics, *, device: str = "cpu", **options: Any) -> None:
         super().__init__(table, device=device, **options)
         self.gain = 2.0
 

@@ -10,7 +10,7 @@ from scipy.linalg.blas import dsymm
 from torch import Tensor
 
 from drbo.arrays import Bools, Floats, Indices
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import current
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Relative, Score
@@ -190,7 +190,7 @@ class KernelScore(Score):
     kernels = True
     independence = "kci"
 
-    def __init__(self, table: Table, *, device: str = "cpu", max_memory: float = 4.0, **options: Any) -> None:
+    def __init__(self, table: Statistics, *, device: str = "cpu", max_memory: float = 4.0, **options: Any) -> None:
         super().__init__(table, **options)
         self._need_numbers(table)
         if table.n_rows > MAX_ROWS:
@@ -229,7 +229,7 @@ class KernelScore(Score):
         return (Relative(SplineScore(self._table, targets=self.targets), 0.0),)
 
     @classmethod
-    def default_penalty(cls, table: Table, tested: bool) -> tuple[float | str, str]:
+    def default_penalty(cls, table: Statistics, tested: bool) -> tuple[float | str, str]:
         """Return penalty 1, and why."""
         if tested:
             return super().default_penalty(table, tested)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from drbo.arrays import Floats, Indices
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.units import standardized
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.families import Families
@@ -51,7 +51,7 @@ class GpNV(KernelScore):
     --------
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=100)
-    >>> score = GpNV(Table.from_array(np.column_stack([x, 3 * np.sin(x) + rng.normal(size=100)])))
+    >>> score = GpNV(Statistics.from_array(np.column_stack([x, 3 * np.sin(x) + rng.normal(size=100)])))
     >>> empty, forward = score.local(Families.from_sets(2, [(1, ()), (1, (0,))]))
     >>> bool(forward > empty)
     True
@@ -64,7 +64,7 @@ class GpNV(KernelScore):
 
     def __init__(
         self,
-        table: Table,
+        table: Statistics,
         *,
         alpha: float = 1.0,
         median_scale: bool = False,
@@ -118,7 +118,7 @@ class GpEV(GpNV):
     --------
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=100)
-    >>> score = GpEV(Table.from_array(np.column_stack([x, 3 * np.sin(x) + rng.normal(size=100)])))
+    >>> score = GpEV(Statistics.from_array(np.column_stack([x, 3 * np.sin(x) + rng.normal(size=100)])))
     >>> local = score.local(Families.from_sets(2, [(0, ()), (1, (0,))]))
     >>> bool(np.isclose(score.combine(local, np.zeros(2)), -200 * np.log(np.exp(-local).mean())))
     True

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.linalg import solve_triangular
 
 from drbo.arrays import Floats
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.units import unit_free
 from drbo.deadline import current
 from drbo.machine.threads import one_blas_thread
@@ -34,7 +34,7 @@ class RandomFeatures(Score):
     --------
     >>> x = np.random.default_rng(0).normal(size=(200, 3))
     >>> x[:, 2] = x[:, 0] * x[:, 1] + 0.1 * x[:, 2]
-    >>> score = RandomFeatures(Table.from_array(x))
+    >>> score = RandomFeatures(Statistics.from_array(x))
     >>> alone, together = score.local(Families.from_sets(3, [(2, (0,)), (2, (0, 1))]))
     >>> bool(together > alone + 50)
     True
@@ -42,7 +42,7 @@ class RandomFeatures(Score):
 
     name = "random-features"
 
-    def __init__(self, table: Table, **options: Any) -> None:
+    def __init__(self, table: Statistics, **options: Any) -> None:
         super().__init__(table, **options)
         self._need_numbers(table)
         frequencies = np.random.default_rng(0).normal(size=(self.n_nodes, WAVES))

@@ -7,7 +7,7 @@ from scipy.special import gammaln, xlogy
 
 from drbo.arrays import Floats, Indices
 from drbo.data.statistics.levels import MAX_LEVELS
-from drbo.data.statistics.table import Table
+from drbo.data.statistics.statistics import Statistics
 from drbo.scores.base import EBIC_GAMMA, Score
 from drbo.scores.discrete import BDeu, DiscreteBIC
 from drbo.scores.experiment_counts import ExperimentCounts
@@ -33,7 +33,7 @@ class _Columns(NamedTuple):
         return np.searchsorted(self.starts, np.arange(self.basis.shape[1]), side="right") - 1
 
 
-def chance_gamma(kind: type[Score], table: Table, ess: float = 1.0) -> float | None:
+def chance_gamma(kind: type[Score], table: Statistics, ess: float = 1.0) -> float | None:
     """Return gamma of ``penalty="ebic"`` at which independent columns like these have 0.2 edges on average.
 
     Every column is shuffled on its own, as in :func:`drbo.scores.penalties.chance.chance_penalty`: with few rows the
@@ -44,7 +44,7 @@ def chance_gamma(kind: type[Score], table: Table, ess: float = 1.0) -> float | N
 
     Examples
     --------
-    >>> coins = Table.from_array(np.random.default_rng(0).integers(2, size=(60, 40)))
+    >>> coins = Statistics.from_array(np.random.default_rng(0).integers(2, size=(60, 40)))
     >>> chance_gamma(BDeu, coins) > 0.5
     True
     """
@@ -62,7 +62,7 @@ def chance_gamma(kind: type[Score], table: Table, ess: float = 1.0) -> float | N
     return float(np.ceil(max(EBIC_GAMMA, gamma) * 10**chance.DIGITS) / 10**chance.DIGITS)
 
 
-def _columns(table: Table, n: int, mixed: bool) -> _Columns | None:
+def _columns(table: Statistics, n: int, mixed: bool) -> _Columns | None:
     """Return the columns in an order that their content decides; None where they have too many levels."""
     values = chance.sorted_columns(table.values, table.weights, n)
     numeric = [j for j, levels in enumerate(table.levels) if levels is None and mixed]

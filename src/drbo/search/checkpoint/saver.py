@@ -24,8 +24,8 @@ from drbo.data.files.files import (
     stored_archive,
     write_file,
 )
+from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.stored import arrays_of, table_of, words_of
-from drbo.data.statistics.table import Table
 from drbo.errors import CheckpointError, ResultError
 from drbo.search.base import Search
 from drbo.search.checkpoint import files, request
@@ -77,7 +77,7 @@ class Saver:
         self,
         folder: Path,
         course: Course,
-        table: Table,
+        table: Statistics,
         about: dict[str, Any],
         *,
         every: float = LEAST_SECONDS,
@@ -111,7 +111,7 @@ class Saver:
         self._due = self._clock() + max(self.every, cost / LARGEST_SHARE)
 
 
-def begin(folder: Path, table: Table, about: dict[str, Any]) -> dict[str, Any]:
+def begin(folder: Path, table: Statistics, about: dict[str, Any]) -> dict[str, Any]:
     """Save the data of a search and what it was called with, before anything is computed, in place of an older search.
 
     A search that is killed at once can be started again from it. Return ``about`` with what was added.
@@ -130,7 +130,7 @@ def begin(folder: Path, table: Table, about: dict[str, Any]) -> dict[str, Any]:
 class Saved:
     """A saved search: its data, what it was called with, and its state; None: nothing was searched yet."""
 
-    table: Table
+    table: Statistics
     about: dict[str, Any]
     checkpoint: files.Checkpoint | None
 
@@ -160,7 +160,7 @@ class Saved:
         """What :func:`begin` added about the data."""
         return {name: self.about[name] for name in ("table", "data_hash", "table_sha256")}
 
-    def check_data(self, table: Table) -> None:
+    def check_data(self, table: Statistics) -> None:
         """Refuse a table that is not the one of the search."""
         if table.digest() != self.about["data_hash"]:
             raise CheckpointError(
@@ -209,7 +209,7 @@ def make_folder(folder: Path) -> None:
         ) from error
 
 
-def _write_table(folder: Path, table: Table) -> str:
+def _write_table(folder: Path, table: Statistics) -> str:
     path = folder / TABLE
     make_folder(folder)
     try:
@@ -219,7 +219,7 @@ def _write_table(folder: Path, table: Table) -> str:
         raise CheckpointError(f"the search cannot be saved: {error.message}", hint=error.hint) from error
 
 
-def _read_table(path: Path, raw: bytes, about: dict[str, Any]) -> Table:
+def _read_table(path: Path, raw: bytes, about: dict[str, Any]) -> Statistics:
     """Return the table of a search."""
     try:
         table = table_of(stored_archive(io.BytesIO(raw), str(path)), about["table"], str(path), MAX_TABLE_BYTES)

@@ -46,9 +46,9 @@ class Evaluator:
 
     Examples
     --------
-    >>> from drbo.data.statistics.table import Table
+    >>> from drbo.data.statistics.statistics import Statistics
     >>> from drbo.scores.linear import BicNV
-    >>> table = Table.from_array(np.random.default_rng(0).normal(size=(50, 3)))
+    >>> table = Statistics.from_array(np.random.default_rng(0).normal(size=(50, 3)))
     >>> evaluator = Evaluator(BicNV(table), Settings(max_evals=2))
     >>> empty = np.zeros((1, 3, 3), dtype=bool)
     >>> len(evaluator.evaluate(empty)), evaluator.n_evals, evaluator.n_local

@@ -21,9 +21,9 @@ class KnownFamilies:
 
     Examples
     --------
-    >>> from drbo.data.statistics.table import Table
+    >>> from drbo.data.statistics.statistics import Statistics
     >>> from drbo.scores.linear import BicNV
-    >>> known = KnownFamilies(BicNV(Table.from_array(np.random.default_rng(0).normal(size=(50, 3)))))
+    >>> known = KnownFamilies(BicNV(Statistics.from_array(np.random.default_rng(0).normal(size=(50, 3)))))
     >>> known.compute(set(Families.from_sets(3, [(0, ()), (1, (0,))]).keys()))
     >>> len(known)
     2

@@ -57,13 +57,13 @@ def certify(tables: FamilyTables, evaluator: Evaluator, constraints: Constraints
 
     Examples
     --------
-    >>> from drbo.data.statistics.table import Table
+    >>> from drbo.data.statistics.statistics import Statistics
     >>> from drbo.scores.linear import BicNV
     >>> from drbo.search.exact.family_tables import all_tables
     >>> from drbo.settings import Settings
     >>> x = np.random.default_rng(0).normal(size=(200, 3))
     >>> x[:, 1] += 2 * x[:, 0]
-    >>> evaluator, free = Evaluator(BicNV(Table.from_array(x)), Settings()), Constraints.none(3)
+    >>> evaluator, free = Evaluator(BicNV(Statistics.from_array(x)), Settings()), Constraints.none(3)
     >>> start = evaluator.evaluate(np.zeros((1, 3, 3), dtype=bool))
     >>> proof = certify(all_tables(evaluator, free), evaluator, free, start)
     >>> bool(proof.upper_bound == proof.best.scores[0] > start.scores[0]), proof.valid_for

@@ -52,13 +52,13 @@ class Listed:
 
     Examples
     --------
-    >>> from drbo.data.statistics.table import Table
+    >>> from drbo.data.statistics.statistics import Statistics
     >>> from drbo.scores.linear import BicNV
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=(200, 3))
     >>> x[:, 1] = x[:, 0] + 0.1 * x[:, 1]
     >>> x[:, 2] += 8 * (x[:, 1] - x[:, 0])
-    >>> score, dag = BicNV(Table.from_array(x)), np.zeros((3, 3), dtype=bool)
+    >>> score, dag = BicNV(Statistics.from_array(x)), np.zeros((3, 3), dtype=bool)
     >>> listed = Listed(score, np.corrcoef(x.T), dag, Constraints.none(3))
     >>> (listed.best(dag, rng) | np.eye(3, dtype=bool)).any(axis=0).tolist()
     [True, True, True]

@@ -51,11 +51,11 @@ class OrderSearch(Search):
 
     Examples
     --------
-    >>> from drbo.data.statistics.table import Table
+    >>> from drbo.data.statistics.statistics import Statistics
     >>> from drbo.scores.linear import BicNV
     >>> x = np.random.default_rng(0).normal(size=(200, 3))
     >>> x[:, 1] += 2 * x[:, 0]
-    >>> outcome = OrderSearch(BicNV(Table.from_array(x)), Settings(order_patience=2)).run()
+    >>> outcome = OrderSearch(BicNV(Statistics.from_array(x)), Settings(order_patience=2)).run()
     >>> (outcome.best.dags[0] | outcome.best.dags[0].T).astype(int).tolist()
     [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
     """

@@ -39,7 +39,7 @@ SORTING_SHARE = 5.0
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class Statistics:
     """A table without surprises: finite numbers, unique names, one kind per column.
 
     A categorical column holds the codes 0, 1, ... of its ``levels``; a numeric column has no levels. A row of weight w
@@ -49,7 +49,7 @@ class Table:
     Examples
     --------
     >>> import numpy as np
-    >>> table = Table.from_array(np.array([[1.0, 2.0], [3.0, 5.0], [4.0, 1.0]]), names=["a", "b"])
+    >>> table = Statistics.from_array(np.array([[1.0, 2.0], [3.0, 5.0], [4.0, 1.0]]), names=["a", "b"])
     >>> table.n_rows, table.n_columns, table.names
     (3, 2, ('a', 'b'))
     """
@@ -67,7 +67,7 @@ class Table:
     patterns: tuple[Sums, ...] = ()  # of incomplete rows that are not yet in the sums: the columns seen in them
 
     @classmethod
-    def from_array(cls, values: npt.ArrayLike, names: Sequence[str] | None = None) -> "Table":
+    def from_array(cls, values: npt.ArrayLike, names: Sequence[str] | None = None) -> "Statistics":
         """Wrap a clean numeric array; columns without names are called x0, x1, ..."""
         array = np.array(values, dtype=np.float64)  # a copy: the caller's data is never shared
         names = tuple(names) if names is not None else tuple(f"x{j}" for j in range(array.shape[1]))
@@ -75,7 +75,7 @@ class Table:
         return cls(array, names, kinds, (None,) * len(names))
 
     @classmethod
-    def from_sums(cls, sums: Sums, levels: Mapping[str, Sequence[str]] = MappingProxyType({})) -> "Table":
+    def from_sums(cls, sums: Sums, levels: Mapping[str, Sequence[str]] = MappingProxyType({})) -> "Statistics":
         """Return what is known of rows that were summed up; the columns with levels hold categories."""
         known = tuple(tuple(levels[name]) if name in levels else None for name in sums.names)
         kinds: tuple[Kind, ...] = tuple("numeric" if one is None else "categorical" for one in known)
@@ -186,7 +186,7 @@ class Table:
             return self.sums.moments
         return moments(self.values, self.weights, self.names) if self.by_moments else None
 
-    def adopt_moments(self, ordered: "Table", columns: Indices) -> None:
+    def adopt_moments(self, ordered: "Statistics", columns: Indices) -> None:
         """Take over the moments of the same rows in another order; new column k is the old ``columns[k]``."""
         place = np.argsort(columns)
         if ordered.moments is not None:
@@ -194,7 +194,7 @@ class Table:
         elif ordered.summed and "categorical" not in ordered.kinds:
             vars(self)["large_moments"] = ordered.large_moments.take(place)
 
-    def adopt_digest(self, ordered: "Table") -> str:
+    def adopt_digest(self, ordered: "Statistics") -> str:
         """Take over the hash of the same rows in another order, and return it."""
         if "_digest" not in vars(self):
             vars(self)["_digest"] = ordered.digest()
@@ -225,14 +225,14 @@ class Table:
         return complete_moments(self.values)
 
     @property
-    def complete_rows(self) -> "Table":
+    def complete_rows(self) -> "Statistics":
         """The rows without a missing cell."""
         if not self.incomplete:
             return self
         return self.take(np.flatnonzero(~np.isnan(self.values).any(axis=1)), np.arange(self.n_columns))
 
     @property
-    def control_rows(self) -> "Table":
+    def control_rows(self) -> "Statistics":
         """The rows in which no experiment changed anything, as a table of their own."""
         if self.experiments is None:
             return self
@@ -240,12 +240,12 @@ class Table:
         return replace(rows, experiments=None)
 
     @property
-    def rows_here(self) -> "Table":
+    def rows_here(self) -> "Statistics":
         """The rows that are here, as a table of their own."""
         return replace(self, sums=None, first=self.first[:0], bases=None, patterns=())
 
     @property
-    def rows_in_order(self) -> "Table":
+    def rows_in_order(self) -> "Statistics":
         """Rows that stood beside each other when they were read: all, or the first ones of many."""
         if self.sums is None:
             return self
@@ -260,7 +260,7 @@ class Table:
         """Return columns (n, k) without the differences between experiments."""
         return values if self.experiments is None else self.experiments.centred(values)
 
-    def counting_as(self, share: float) -> "Table":
+    def counting_as(self, share: float) -> "Statistics":
         """Return the same table, every row of which counts as so much less than before."""
         if self.sums is not None:
             return replace(self, sums=replace(self.sums, worth=share))
@@ -272,7 +272,7 @@ class Table:
         drawn = None if self.sums is None else self.sums.resamples
         return np.empty(0, dtype=np.int64) if drawn is None else drawn.n
 
-    def resample(self, draw: Indices) -> "Table":
+    def resample(self, draw: Indices) -> "Statistics":
         """Return a resample: these rows or, where rows are not here, the one of this number."""
         if self.sums is None:
             return self.take(draw, np.arange(self.n_columns))
@@ -282,7 +282,7 @@ class Table:
             bases=None if bases is None else bases.resample(number),
         )  # fmt: skip
 
-    def with_bases(self, functions: "Table", widths: Indices) -> "Table":
+    def with_bases(self, functions: "Statistics", widths: Indices) -> "Statistics":
         """Return the same with the sums over functions of the columns, so many of each, over the same rows."""
         if functions.sums is None or functions.n != self.n:
             raise DataError(
@@ -301,7 +301,7 @@ class Table:
                 frame[name] = np.array(levels, dtype=object)[frame[name].to_numpy(dtype=np.intp)]
         return frame
 
-    def take(self, rows: Indices, columns: Indices) -> "Table":
+    def take(self, rows: Indices, columns: Indices) -> "Statistics":
         """Return the table with these rows and these columns, in this order."""
         return replace(
             self,

@@ -9,12 +9,12 @@ from hypothesis.extra.numpy import arrays
 
 from drbo.data.checks.experiments import Experiments
 from drbo.data.statistics import blocks
-from drbo.data.statistics import table as tables
+from drbo.data.statistics import statistics as tables
 from drbo.data.statistics.blocks import is_large
 from drbo.data.statistics.canonical import Canonical
 from drbo.data.statistics.resamples import ResampledSums
+from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.sums import Sums, summed
-from drbo.data.statistics.table import Table
 from drbo.deadline import Deadline
 from drbo.errors import DataError
 
@@ -28,7 +28,7 @@ def small_tables() -> st.SearchStrategy[np.ndarray]:
 
 def test_from_array_copies_and_names() -> None:
     values = VALUES.copy()
-    table = Table.from_array(values)
+    table = Statistics.from_array(values)
     values[0, 0] = 99.0
     assert table.values[0, 0] == 3.0
     assert table.names == ("x0", "x1", "x2")
@@ -38,7 +38,7 @@ def test_from_array_copies_and_names() -> None:
 
 
 def test_take_keeps_names_kinds_and_levels_together() -> None:
-    table = Table(VALUES, ("a", "b", "c"), ("numeric", "categorical", "numeric"), (None, ("u", "v"), None))
+    table = Statistics(VALUES, ("a", "b", "c"), ("numeric", "categorical", "numeric"), (None, ("u", "v"), None))
     part = table.take(np.array([3, 0]), np.array([1, 2]))
     assert part.values.tolist() == [[5.0, 7.0], [1.0, 2.0]]
     assert part.names == ("b", "c")
@@ -50,7 +50,7 @@ def test_take_keeps_names_kinds_and_levels_together() -> None:
 @given(values=small_tables(), seed=st.integers(0, 100), data=st.data())
 def test_order_of_rows_and_columns_does_not_matter(values: np.ndarray, seed: int, data: st.DataObject) -> None:
     n, d = values.shape
-    table = Table.from_array(values)
+    table = Statistics.from_array(values)
     rows = np.array(data.draw(st.permutations(range(n))))
     columns = np.array(data.draw(st.permutations(range(d))))
     shuffled = table.take(rows, columns)
@@ -62,66 +62,66 @@ def test_order_of_rows_and_columns_does_not_matter(values: np.ndarray, seed: int
 
 
 def test_names_do_not_decide_the_order_of_different_columns() -> None:
-    _, order = Table.from_array(VALUES, ["a", "b", "c"]).canonical_order(seed=5)
-    _, renamed = Table.from_array(VALUES, ["z", "y", "x"]).canonical_order(seed=5)
+    _, order = Statistics.from_array(VALUES, ["a", "b", "c"]).canonical_order(seed=5)
+    _, renamed = Statistics.from_array(VALUES, ["z", "y", "x"]).canonical_order(seed=5)
     assert (order == renamed).all()
 
 
 def test_the_seed_changes_the_order_of_columns() -> None:
-    table = Table.from_array(np.random.default_rng(0).normal(size=(10, 6)))
+    table = Statistics.from_array(np.random.default_rng(0).normal(size=(10, 6)))
     orders = {tuple(table.canonical_order(seed)[1].tolist()) for seed in range(20)}
     assert len(orders) > 10
 
 
 def test_rows_are_sorted_by_value() -> None:
-    table = Table.from_array(VALUES)
+    table = Statistics.from_array(VALUES)
     ordered = table.take(*table.canonical_order(seed=1))
     assert ordered.values.tolist() == sorted(ordered.values.tolist())
 
 
 def test_minus_zero_is_zero() -> None:
-    plus = Table.from_array([[0.0, 1.0], [2.0, 3.0]])
-    minus = Table.from_array([[-0.0, 1.0], [2.0, 3.0]])
+    plus = Statistics.from_array([[0.0, 1.0], [2.0, 3.0]])
+    minus = Statistics.from_array([[-0.0, 1.0], [2.0, 3.0]])
     assert plus.digest() == minus.digest()
 
 
 @pytest.mark.parametrize(
     "other",
     [
-        Table.from_array(VALUES + 1e-9, ["a", "b", "c"]),
-        Table.from_array(VALUES, ["a", "b", "d"]),
-        Table(VALUES, ("a", "b", "c"), ("categorical", "numeric", "numeric"), (("u",), None, None)),
+        Statistics.from_array(VALUES + 1e-9, ["a", "b", "c"]),
+        Statistics.from_array(VALUES, ["a", "b", "d"]),
+        Statistics(VALUES, ("a", "b", "c"), ("categorical", "numeric", "numeric"), (("u",), None, None)),
     ],
     ids=["values", "names", "kinds"],
 )
-def test_digest_sees_a_change_of(other: Table) -> None:
-    assert Table.from_array(VALUES, ["a", "b", "c"]).digest() != other.digest()
+def test_digest_sees_a_change_of(other: Statistics) -> None:
+    assert Statistics.from_array(VALUES, ["a", "b", "c"]).digest() != other.digest()
 
 
 def test_columns_with_equal_margins_are_ordered_by_content_not_by_name(rng):
     """Binary columns with the same number of ones: only the rows tell them apart."""
     column = np.repeat([0.0, 1.0], 20)
     values = np.column_stack([rng.permutation(column) for _ in range(6)])
-    table = Table.from_array(values, names=list("abcdef"))
+    table = Statistics.from_array(values, names=list("abcdef"))
     rows, columns = table.canonical_order(3)
     ordered = table.take(rows, columns).values
     for _ in range(5):
         names = rng.permutation(list("abcdef"))
         place, order = rng.permutation(6), rng.permutation(40)
-        other = Table.from_array(values[np.ix_(order, place)], names=names)
+        other = Statistics.from_array(values[np.ix_(order, place)], names=names)
         assert (other.take(*other.canonical_order(3)).values == ordered).all()
 
 
 def test_columns_that_nothing_tells_apart_get_some_order():
     values = np.array([[0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
-    table = Table.from_array(values)
+    table = Statistics.from_array(values)
     assert sorted(table.canonical_order(0)[1].tolist()) == [0, 1]
 
 
 def test_the_canonical_order_does_not_depend_on_units(rng):
     values = rng.normal(size=(200, 6))
-    rows, columns = Table.from_array(values).canonical_order(3)
-    other_rows, other_columns = Table.from_array(values * 10.0 ** rng.uniform(-2, 2, size=6)).canonical_order(3)
+    rows, columns = Statistics.from_array(values).canonical_order(3)
+    other_rows, other_columns = Statistics.from_array(values * 10.0 ** rng.uniform(-2, 2, size=6)).canonical_order(3)
     assert np.array_equal(rows, other_rows)
     assert np.array_equal(columns, other_columns)
 
@@ -145,12 +145,12 @@ def test_a_large_table_is_ordered_and_hashed_like_a_small_one(
     values = _awkward(rng, kind)
     weights = rng.integers(1, 3, size=50).astype(float) if weighted else None
     about = (tuple("abcdefg"), ("numeric",) * 7, (None,) * 7, weights)
-    small = Table(values, *about)
+    small = Statistics(values, *about)
     orders, hashed = [small.canonical_order(seed) for seed in (0, 5)], small.digest()
     taken = small.take(*orders[1]).values
     for name, value in (("LARGE_CELLS", 100), ("SLAB_CELLS", 120), ("BLOCK_ROWS", 9)):
         monkeypatch.setattr(blocks, name, value)
-    large = Table(np.asfortranarray(values), *about)
+    large = Statistics(np.asfortranarray(values), *about)
     assert (small.large, large.large, large.incomplete) == (True, True, kind == "missing")
     for seed, (rows, columns) in zip((0, 5), orders, strict=True):
         found = large.canonical_order(seed)
@@ -166,7 +166,7 @@ def test_a_large_table_is_ordered_and_hashed_like_a_small_one(
 
 
 def test_complete_rows_of_a_complete_table_are_the_table() -> None:
-    table = Table.from_array(VALUES)
+    table = Statistics.from_array(VALUES)
     assert table.complete_rows is table
 
 
@@ -174,16 +174,16 @@ def test_the_moments_of_a_large_table_stand_for_its_rows(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = rng.normal(size=(60, 3)) + 100
-    assert Table.from_array(values).rows_or_moments is not None
+    assert Statistics.from_array(values).rows_or_moments is not None
     monkeypatch.setattr(blocks, "LARGE_CELLS", 100)
-    found = Table.from_array(values).large_moments
-    assert Table.from_array(values).rows_or_moments.covariance == pytest.approx(np.cov(values.T, bias=True))
+    found = Statistics.from_array(values).large_moments
+    assert Statistics.from_array(values).rows_or_moments.covariance == pytest.approx(np.cov(values.T, bias=True))
     assert found.mean == pytest.approx(values.mean(axis=0))
     assert (found.n, found.pairs.tolist()) == (60.0, [[60.0] * 3] * 3)
 
 
 def test_a_wide_table_computes_its_moments_once(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = Table.from_array(rng.normal(size=(60, 3)))
+    table = Statistics.from_array(rng.normal(size=(60, 3)))
     monkeypatch.setattr(tables, "MANY_COLUMNS", 2)
     monkeypatch.setattr(tables, "complete_moments", Mock(wraps=tables.complete_moments))
     ordered = Canonical(table, list(table.names), seed=0, movable=True).table
@@ -194,7 +194,7 @@ def test_a_wide_table_computes_its_moments_once(rng: np.random.Generator, monkey
 
 def test_there_is_no_hurry_without_a_limit(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blocks, "LARGE_CELLS", 100)
-    table = Table.from_array(rng.normal(size=(60, 3)))
+    table = Statistics.from_array(rng.normal(size=(60, 3)))
     assert is_large(60, 3)
     assert not table.is_hurried
     with Deadline(1000.0):
@@ -205,17 +205,17 @@ def test_there_is_no_hurry_without_a_limit(rng: np.random.Generator, monkeypatch
         assert not table.is_hurried
 
 
-def _summed(rng: np.random.Generator) -> tuple[np.ndarray, Table]:
+def _summed(rng: np.random.Generator) -> tuple[np.ndarray, Statistics]:
     """Rows, and what is left of them once they are summed up: a few of them, and the sums over squares, too."""
     x = rng.normal([5.0, -1.0], size=(60, 2))
     sums = summed("ab", [x], resampled=ResampledSums(2, 3))
-    squares = Table.from_sums(summed("abcd", [np.c_[x, x**2]], resampled=ResampledSums(4, 3)))
-    return x, replace(Table.from_sums(sums), values=x[::3], first=x[:7]).with_bases(squares, np.array([2, 2]))
+    squares = Statistics.from_sums(summed("abcd", [np.c_[x, x**2]], resampled=ResampledSums(4, 3)))
+    return x, replace(Statistics.from_sums(sums), values=x[::3], first=x[:7]).with_bases(squares, np.array([2, 2]))
 
 
 def test_sums_answer_what_rows_do(rng: np.random.Generator) -> None:
     x, table = _summed(rng)
-    rows = Table.from_array(x, names="ab")
+    rows = Statistics.from_array(x, names="ab")
     assert (table.n, table.n_rows, table.n_counted, table.n_read, table.n_worth) == (60, 20, 60.0, 60, 0.0)
     assert (rows.n, rows.n_rows, rows.n_counted, rows.n_read, rows.n_worth) == (60, 60, 60.0, 60, 0.0)
     assert (table.whole, table.complete, rows.whole, rows.complete) == (False, False, True, True)
@@ -234,9 +234,9 @@ def test_rows_beside_sums_are_a_table_of_their_own(rng: np.random.Generator) -> 
     assert np.array_equal(table.rows_in_order.values, x[:7])
     assert table.rows_here.whole
     assert table.rows_in_order.offers == table.rows_here.offers == {"rows", "moments", "bases", "counts"}
-    assert Table.from_sums(Sums.of_rows("ab", x)).rows_in_order.values.shape == (0, 2)
+    assert Statistics.from_sums(Sums.of_rows("ab", x)).rows_in_order.values.shape == (0, 2)
     assert not table.all_kept
-    assert replace(Table.from_sums(Sums.of_rows("ab", x)), values=x).all_kept
+    assert replace(Statistics.from_sums(Sums.of_rows("ab", x)), values=x).all_kept
 
 
 def test_columns_of_sums_keep_what_belongs_to_them(rng: np.random.Generator) -> None:
@@ -254,21 +254,21 @@ def test_a_resample_is_drawn_rows_or_the_sums_of_one(rng: np.random.Generator) -
     assert drawn.bases.n == table.bases.sums.resamples.n[2]
     assert len(drawn.resampled_rows) == 0
     assert len(table.resampled_rows) == 3
-    rows = Table.from_array(x)
+    rows = Statistics.from_array(x)
     assert np.array_equal(rows.resample(np.array([4, 4, 1])).values, x[[4, 4, 1]])
     with pytest.raises(DataError, match="the files have 59 complete rows, but 60 when they were first read"):
-        table.with_bases(Table.from_sums(Sums.of_rows("ab", x[1:])), np.array([1, 1]))
+        table.with_bases(Statistics.from_sums(Sums.of_rows("ab", x[1:])), np.array([1, 1]))
 
 
 def test_rows_may_count_as_less(rng: np.random.Generator) -> None:
     x, table = _summed(rng)
     assert table.counting_as(0.5).n_worth == table.counting_as(0.5).n_counted == 30.0
-    rows = Table.from_array(x).counting_as(0.5)
+    rows = Statistics.from_array(x).counting_as(0.5)
     assert rows.n_worth == rows.counting_as(0.5).n_worth * 2 == 30.0
 
 
 def test_rows_without_experiments_are_one_control() -> None:
-    table = Table.from_array(VALUES)
+    table = Statistics.from_array(VALUES)
     assert (table.from_experiments, table.runs.labels, table.runs.codes.tolist()) == (False, ("control",), [0] * 4)
     assert table.within_experiments(VALUES) is VALUES
     two = replace(table, experiments=Experiments(np.array([0, 1, 0, 1]), ("control", "hot")))
@@ -279,5 +279,5 @@ def test_rows_without_experiments_are_one_control() -> None:
 
 def test_rows_become_a_frame_with_categories_as_text() -> None:
     codes = np.array([[0.5, 1.0], [1.5, 0.0]])
-    frame = Table(codes, ("a", "b"), ("numeric", "categorical"), (None, ("u", "v"))).frame()
+    frame = Statistics(codes, ("a", "b"), ("numeric", "categorical"), (None, ("u", "v"))).frame()
     assert frame.to_dict("list") == {"a": [0.5, 1.5], "b": ["v", "u"]}
