@@ -15,6 +15,7 @@ from drbo.data.statistics.sums import Sums
 from drbo.deadline import Deadline
 from drbo.errors import DataError, SettingsError, TimeLimitError
 from drbo.gathering import COPIES, Gathering
+from drbo.scores.splines import RankSplines, SplineScore
 from tests.data.reading.test_source import Mine
 
 HOW = {"score": "bic-nv", "score_options": {"penalty": 1.0}, "random_state": 0}
@@ -167,3 +168,14 @@ def test_files_that_are_not_there_are_named():
         DrBO().fit("none.csv")
     with pytest.raises(DataError, match="cannot be read: File name too long"):
         DrBO().fit("a,b\n1,2\n" * 1_000)
+
+
+@pytest.mark.usefixtures("_small_sample")
+def test_a_score_says_which_functions_are_summed_up(path):
+    class Own(SplineScore):
+        name = "own"
+
+    for score in ("splines", Own):
+        assert Gathering(score=score, stream=True)(open_source(path)).table.bases.widths.tolist() == [5] * 4
+    for score in ("auto", "bic-nv", "mixed", RankSplines, lambda node, parents: 0.0):
+        assert Gathering(score=score, stream=True)(open_source(path)).table.bases is None

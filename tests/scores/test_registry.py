@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from drbo.data.statistics.statistics import Statistics
+from drbo.data.statistics.sums import Sums
 from drbo.errors import DataError, ScoreError, SettingsError
 from drbo.scores.base import Score
 from drbo.scores.families import Families
@@ -175,3 +176,29 @@ def test_a_function_of_rows_is_told_which(rng):
     assert relative.score.local(families) == pytest.approx(values[relative.score._rows].mean(axis=0))
     assert build_score(lambda node, parents: 0.0, Statistics.from_array(values)).relatives() == ()
     assert build_score(max, Statistics.from_array(values)).relatives() == ()  # it does not tell its parameters
+
+
+class Covariances(Score):
+    """A score of one's own that needs no rows."""
+
+    needs = frozenset({"moments"})
+
+    def __init__(self, table, **options):
+        super().__init__(table, **options)
+        self.covariance = table.moments_of_all.covariance
+
+    def local_one(self, node, parents):
+        return float(np.abs(self.covariance[node, list(parents)]).sum())
+
+
+def test_a_table_that_lacks_what_a_score_needs_is_refused(table):
+    sums = Statistics.from_sums(Sums.of_rows(table.names, table.values))
+    families = Families.from_sets(3, [(2, (0, 1)), (1, (0,))])
+    assert np.allclose(build_score(Covariances, sums).local(families), Covariances(table).local(families))
+    for kind in (lambda node, parents: 0.0, Own, "bdeu", "splines", "mixed", "bic-ng", "bic-experiments", "gp"):
+        with pytest.raises(DataError, match="needs the rows of the table, but only their moments are known"):
+            build_score(kind, sums)
+    holes = Statistics.from_array(np.where(table.values > 1.5, np.nan, table.values))
+    assert build_score("bge", holes).n_nodes == 3
+    with pytest.raises(DataError, match="requires complete rows"):
+        build_score("splines", holes)

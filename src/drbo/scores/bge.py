@@ -76,8 +76,7 @@ class BGe(Score):
     ) -> None:
         super().__init__(table, **options)
         _check_numeric(table)
-        if table.whole:
-            check_not_constant(table, self.name)
+        check_not_constant(table, self.name)
         row_sets = row_groups(self.targets, table.n_rows, self.n_nodes)
         if not table.whole or (table.large and table.moments is None and len(row_sets) == 1):
             groups = [_large_group(table, standardize)]
@@ -216,8 +215,8 @@ def _large_group(table: Statistics, standardize: bool) -> tuple[Indices, Floats,
 
 def check_not_constant(table: Statistics, score_name: str) -> None:
     """Refuse a column that has the same value in every row."""
-    for column, name in enumerate(table.names):
-        if np.nanmax(table.values[:, column]) == np.nanmin(table.values[:, column]):
+    for name, low, high in zip(table.names, *table.ranges, strict=True):
+        if low == high:
             raise ScoreError(
                 f"column '{name}' has 1 distinct value, but {score_name} requires at least 2", hint="drop the column"
             )

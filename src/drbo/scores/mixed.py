@@ -61,8 +61,8 @@ class DegenerateGaussian(Score):
         self.score_equivalent = self.targets is None
         self._groups = list[tuple[npt.NDArray[Any], Floats]]()
         self._group_of = np.zeros(self.n_nodes, dtype=np.intp)
+        check_not_constant(table, self.name)
         if table.whole:
-            check_not_constant(table, self.name)
             self._add_rows(table)
         else:
             self._add_sums(table)
