@@ -310,7 +310,7 @@ def audit_time(table: Table) -> tuple[Finding, ...]:
 
 
 def serial_rows(table: Table) -> Serial | None:
-    """Return how alike neighbouring rows are, if they are: see :func:`drbo.data.serial.serial`."""
+    """Return how alike neighbouring rows are, if they are: see :func:`drbo.data.checks.serial.serial`."""
     table = _in_order(table)
     return serial(table, _enough_rows(table))
 
