@@ -496,13 +496,13 @@ def _settings_seeds() -> list[bytes]:
 
 
 def _config_seeds() -> list[bytes]:
-    from drbo.cli.commands.init import KNOWLEDGE
+    from drbo.cli.commands.init import TABLES
 
     return [
         b'[fit]\ndata = "t.csv"\noutput = "run"\nmax-evals = 100\ntime_limit = "5m"\nrequire = ["a->b"]\n',
-        b'[fit]\nscore = "bge"\npenalty = 2.0\nseed = 3\nquiet = true\n[settings]\ndropout = 0.3\nmax_local = 50\n',
-        b'[fit]\nscore = "os:system"\ntime-limit = 300\nexact = true\nseeds = 3\n',
-        b"[fit]\nworkers = 2\n" + KNOWLEDGE.replace("# ", "").encode(),
+        b'[fit]\nscore = "bge"\nseed = 3\nquiet = true\n[score_options]\npenalty = 2.0\n[settings]\ndropout = 0.3\n',
+        b'[fit]\nscore = "os:system"\ntime-limit = 300\n[settings]\nexact = "on"\nseeds = 3\n[read]\nheader = true\n',
+        b"[fit]\nworkers = 2\n" + TABLES.replace("# ", "").encode(),
     ]
 
 

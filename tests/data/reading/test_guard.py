@@ -314,8 +314,8 @@ def test_streams_are_the_same_as_without_a_guard_and_share_a_process(stream, mon
     rows = counts_of(texts)
     assert len(started) == 3
     monkeypatch.setattr(guard, "can_start", lambda: False)
-    assert np.array_equal(found.products, streamed(numbers).products)
-    assert np.array_equal(codes.products, streamed(open_source(path), levels={"t": ("x", "y")}).products)
+    assert np.array_equal(found.sums.products, streamed(numbers).sums.products)
+    assert np.array_equal(codes.sums.products, streamed(open_source(path), levels={"t": ("x", "y")}).sums.products)
     pd.testing.assert_frame_equal(rows.rows, counts_of(texts).rows)
     assert not guard._idle
 

@@ -309,7 +309,7 @@ def audit_time(table: Statistics) -> tuple[Finding, ...]:
 
 
 def serial_rows(table: Statistics) -> Serial | None:
-    """Return how alike neighbouring rows are, if they are: see :func:`drbo.data.serial.serial`."""
+    """Return how alike neighbouring rows are, if they are: see :func:`drbo.data.checks.serial.serial`."""
     table = table.rows_in_order
     return serial(table, _enough_rows(table))
 

@@ -37,7 +37,7 @@ class ColumnFacts:
 
 @dataclass(frozen=True)
 class Audit:
-    """What :func:`drbo.data.audit.audit` found."""
+    """What :func:`drbo.data.checks.audit.audit` found."""
 
     columns: tuple[ColumnFacts, ...] = ()
     findings: tuple[Finding, ...] = ()
