@@ -618,11 +618,11 @@ def _read_config(raw: bytes, folder: Path) -> None:
     import click
 
     from drbo.cli.commands.fit import fit
-    from drbo.cli.fit_request import fit_arguments
+    from drbo.cli.fit_request import FitRequest
 
     (folder / "run.toml").write_bytes(raw)
     with contextlib.suppress(click.ClickException, click.exceptions.Exit), contextlib.redirect_stdout(io.StringIO()):
-        fit_arguments(fit.make_context("fit", ["t.csv", "--config", str(folder / "run.toml")]).params)
+        FitRequest.of(fit.make_context("fit", ["t.csv", "--config", str(folder / "run.toml")]).params)
 
 
 def _read_resamples(raw: bytes, folder: Path) -> None:
