@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 HEADINGS = {
-    "Statistics": ("read", "columns", "drop", "types", "missing"),
+    "Table": ("read", "columns", "drop", "types", "missing"),
     "Knowledge": ("knowledge_file", "forbid", "require", "tiers", "roots"),
     "Design (how the rows came about)": ("experiment", "control", "groups", "weights"),
     "Score": ("score", "score_option", "hidden"),
