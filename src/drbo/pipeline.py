@@ -29,7 +29,7 @@ from drbo.claims.noise_check import NoiseClaim
 from drbo.claims.record import Claims
 from drbo.claims.registry import CLAIMS
 from drbo.claims.row_audit import RowAudit
-from drbo.claims.runner import NO_TIME, Rulings, run_claims
+from drbo.claims.runner import Rulings, run_claims
 from drbo.data.checks.facts import Audit, Finding
 from drbo.data.checks.impute import imputations
 from drbo.data.checks.prepare import Prepared
@@ -57,7 +57,6 @@ MOST_KEPT_BACK = 0.25
 #: What a run leaves out when the time is over.
 NO_DIGEST = "the table was not hashed, so it cannot be recognised later as the data of this fit: time ran out"
 NO_CHECKPOINT = "the search was not saved: time ran out before it began"
-NO_NOISE_CHECK = "the directions of edges were not checked against the residuals: time ran out"
 NO_ROWS = "directions rest on the equivalence class: residuals cannot be checked, because only moments are known"
 NOT_AUDITED = Audit(findings=(Finding("time limit", "the table was not audited: time ran out", serious=False),))
 
@@ -184,9 +183,13 @@ def _skipped(inquiry: Inquiry, rulings: Rulings) -> tuple[str, ...]:
     """Return what there is to say about claims that were not made."""
     if inquiry.hidden:
         return ()
-    if not inquiry.control.n_rows:
-        return (NO_ROWS,)
-    return (NO_NOISE_CHECK,) if rulings.skipped(NoiseClaim.name) == NO_TIME else ()
+    titles, left_out = {claim.name: claim.title for claim in CLAIMS}, dict[str, list[str]]()
+    for one in rulings.made:
+        if one.status == "skipped" and one.grounds:
+            left_out.setdefault(one.why, []).append(titles[one.name])
+    words = "left out, so directions that it could deny are assumed"
+    told = [f"{words}: {', '.join(some)} ({why})" for why, some in left_out.items()]
+    return (*([] if inquiry.control.n_rows else [NO_ROWS]), *told)
 
 
 def _result(problem: Problem, answer: Answer, rulings: Rulings, notes: tuple[str, ...], digest: str) -> Result:

@@ -81,7 +81,7 @@ class Claim(Protocol):
     Attributes
     ----------
     name : of the claim, which denials carry.
-    title : what it does, in words that can begin a sentence.
+    title : what it does, in words of a sentence.
     after : names of the claims that it builds on.
     denies : the grounds of support that it may deny. Where the claim applies and is skipped, they support nothing.
     """

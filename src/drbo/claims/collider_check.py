@@ -27,7 +27,7 @@ MANY = f"which was not tested, because they have more than {MAX_CAUSES} causes."
 class ColliderCheck:
     """The claim that causes of one effect are as independent as the equivalence class says."""
 
-    name, title = "colliders", "The test of causes that share an effect"
+    name, title = "colliders", "the test of causes that share an effect"
     after: tuple[str, ...] = ()
     denies: tuple[Ground, ...] = ("class",)
 

@@ -32,7 +32,7 @@ SHOWN = 5
 class Mechanisms:
     """The claim about the form of mechanisms: which targets may be bends, and what does not fit."""
 
-    name, title = "mechanisms", "The test of mechanisms"
+    name, title = "mechanisms", "the test of mechanisms"
     after: tuple[str, ...] = ()
     denies: tuple[Ground, ...] = ()
 

@@ -194,7 +194,7 @@ def unfollowed(
 class Unfollowed:
     """The claim that effects follow where experiments change their causes."""
 
-    name, title = "experiments", "The test of effects under experiments"
+    name, title = "experiments", "the test of effects under experiments"
     after: tuple[str, ...] = ()
     denies: tuple[Ground, ...] = ("experiment", "noise-check", "class")
 

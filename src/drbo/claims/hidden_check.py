@@ -76,7 +76,7 @@ def suspected(
 class HiddenCauses:
     """The claim that the score does not rise with a hidden cause at an arrow of the class; for linear scores."""
 
-    name, title = "hidden causes", "The search for hidden causes"
+    name, title = "hidden causes", "the search for hidden causes"
     after: tuple[str, ...] = ()
     denies: tuple[Ground, ...] = ("class",)
 

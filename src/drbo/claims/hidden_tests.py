@@ -29,7 +29,7 @@ UNCONFIRMED = "The class has this direction, but a hidden cause of both columns 
 class HiddenTests:
     """The claim that tests which allow hidden causes find an arrow of the class."""
 
-    name, title = "hidden-cause tests", "The tests that allow hidden causes"
+    name, title = "hidden-cause tests", "the tests that allow hidden causes"
     after: tuple[str, ...] = ()
     denies: tuple[Ground, ...] = ("class",)
 

@@ -274,7 +274,7 @@ def too_many_edges(context: Context) -> str:
 class NoiseClaim:
     """The claim that residuals tell the direction of an arrow, or at least do not speak against it."""
 
-    name, title = "noise check", "The noise check"
+    name, title = "noise check", "the noise check"
     after: tuple[str, ...] = ()
     denies: tuple[Ground, ...] = ("class",)
 

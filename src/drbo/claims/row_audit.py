@@ -25,7 +25,7 @@ SERIAL = (
 class RowAudit:
     """What the rows and columns look like, and whether rows are independent."""
 
-    name, title = "audit", "The audit of the table"
+    name, title = "audit", "the audit of the table"
     after: tuple[str, ...] = ()
     denies: tuple[Ground, ...] = ("noise-check", "class")
 

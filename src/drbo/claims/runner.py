@@ -21,10 +21,6 @@ class Rulings(NamedTuple):
     denials: tuple[Denial, ...]
     made: tuple[ClaimRecord, ...]
 
-    def skipped(self, name: str) -> str:
-        """Return why a claim was skipped; empty: it was not."""
-        return next((one.why for one in self.made if one.name == name and one.status == "skipped"), "")
-
 
 def run_claims(claims: Iterable[Claim], context: Context) -> Rulings:
     """Make all claims about an answer, in their order; the deadline that holds here ends them.
