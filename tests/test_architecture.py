@@ -414,6 +414,22 @@ def test_modules_and_functions_are_short_or_say_why_not():
     assert not long
 
 
+def test_a_public_name_is_defined_once():
+    """Classes and types of one name would mean two things."""
+    found = Counter(
+        node.name if isinstance(node, ast.ClassDef) else node.targets[0].id
+        for path in MODULES
+        for node in _nodes(path)[0].body
+        if isinstance(node, ast.ClassDef)
+        or (isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and _is_type(node.targets[0].id))
+    )
+    assert [name for name, count in found.items() if count > 1 and not name.startswith("_")] == []
+
+
+def _is_type(name: str) -> bool:
+    return name[:1].isupper() and not name.isupper()
+
+
 MOST_MODULES, MOST_LEVELS = 20, 2
 
 

@@ -249,7 +249,7 @@ class DrawnFunctions:
     ) -> None: ...
 
 class ClimbRules:
-    """What a climb maximises, and which DAGs it may visit; see :class:`drbo.search.bayes.climb.Rules`."""
+    """What a climb maximises, and which DAGs it may visit; see :class:`drbo.search.bayes.climb.ClimbRules`."""
 
     def __init__(
         self, allowed: Flags, required: Flags, max_parents: Ints, price: Floats, gain: Floats, level: float

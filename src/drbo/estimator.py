@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from drbo import pipeline
 from drbo.choices import Choices, PruneChoice, ScoreChoice
 from drbo.claims.refits.confidence import Confidence
-from drbo.claims.refits.resampling import Progress, Resampling, ResamplingKind
+from drbo.claims.refits.resampling import RefitProgress, Resampling, ResamplingKind
 from drbo.data.checks.prepare import Preparation, Prepared
 from drbo.data.reading.frames import as_frame
 from drbo.deadline import Deadline
@@ -242,7 +242,8 @@ class DrBO(NamedParameters, FittedAttributes, BaseEstimator):
         self,
         X: Any, n: int = 100, kind: ResamplingKind = "bootstrap", *, block: int | None = None,
         clusters: npt.ArrayLike | None = None, warm: bool = True, executor: Executor | None = None,
-        progress: Progress | None = None, keep: str | Path | None = None, sample_weight: npt.ArrayLike | None = None,
+        progress: RefitProgress | None = None, keep: str | Path | None = None,
+        sample_weight: npt.ArrayLike | None = None,
     ) -> Confidence:  # fmt: skip
         """Fit resamples of the rows of the fitted table, and return the frequency of each edge and path.
 
@@ -284,7 +285,7 @@ class DrBO(NamedParameters, FittedAttributes, BaseEstimator):
         return found
 
     def effects(
-        self, X: Any, source: str, target: str, n: int = 100, *, progress: Progress | None = None
+        self, X: Any, source: str, target: str, n: int = 100, *, progress: RefitProgress | None = None
     ) -> Effects | IdentifiedEffects:
         """Estimate a linear effect over the graphs of n bootstrap resamples of the table that was fitted.
 

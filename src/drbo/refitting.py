@@ -14,7 +14,7 @@ from drbo.arrays import Indices, Ints
 from drbo.choices import ScoreChoice
 from drbo.claims.refits.confidence import Confidence
 from drbo.claims.refits.refit import TableRefit
-from drbo.claims.refits.resampling import Kept, Progress, Resampling, bootstrap
+from drbo.claims.refits.resampling import KeptResamples, RefitProgress, Resampling, bootstrap
 from drbo.constraints import Constraints
 from drbo.data.checks.prepare import Preparation
 from drbo.data.reading.frames import as_frame
@@ -54,7 +54,7 @@ class FittedModel:
         *,
         warm: bool,
         executor: Executor | None,
-        progress: Progress | None,
+        progress: RefitProgress | None,
         keep: str | Path | None,
         sample_weight: npt.ArrayLike | None,
     ) -> Confidence:
@@ -75,7 +75,7 @@ class FittedModel:
             plan = replace(plan, counts=_counts(table))
         refit = replace(self._refit(table, columns, warm), counted=plan.kind == "counted")
         told = drawn if len(drawn) else table.weights
-        kept = None if keep is None else Kept(Path(keep), resampling_key(self.result, plan, warm, told))
+        kept = None if keep is None else KeptResamples(Path(keep), resampling_key(self.result, plan, warm, told))
         return bootstrap(
             refit, refit.table.n_rows, self.result.names, plan,
             seed=self.result.seed, executor=executor, progress=progress, kept=kept,
@@ -83,7 +83,7 @@ class FittedModel:
         )  # fmt: skip
 
     def effects(
-        self, X: Any, source: str, target: str, n: int, progress: Progress | None
+        self, X: Any, source: str, target: str, n: int, progress: RefitProgress | None
     ) -> Effects | IdentifiedEffects:
         """Return an effect over the graphs of n resamples; see :meth:`drbo.DrBO.effects`."""
         table = self.preparation.again(X, self.result.names)

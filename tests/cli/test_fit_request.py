@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from drbo.cli.commands.fit import fit
-from drbo.cli.fit_request import FitRequest, Resamples, resamples, resampling_of, start_of
+from drbo.cli.fit_request import FitRequest, ResamplePlan, resamples, resampling_of, start_of
 from drbo.errors import SettingsError
 
 TABLE = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [2.0, 1.0, 2.0], "site": ["x", "y", "x"], "times": [1, 2, 1]})
@@ -65,7 +65,7 @@ def test_clusters_leave_the_table() -> None:
     assert (wish["n"], wish["kind"], wish["clusters"].tolist()) == (10, "cluster", ["x", "y", "x"])
     assert list(rest) == ["a", "b", "times"]
     with pytest.raises(SettingsError, match="there is no column 'sight'"):
-        resampling_of(TABLE, Resamples(10, "cluster", "sight"))
+        resampling_of(TABLE, ResamplePlan(10, "cluster", "sight"))
 
 
 @pytest.mark.parametrize("word", ["100", "subsample:7", "block:7", "cluster=a:b=c:7"])

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from drbo.cli.interrupts import INTERRUPTED, STOP_SIGNALS, Run, limited_run
+from drbo.cli.interrupts import INTERRUPTED, STOP_SIGNALS, CommandRun, limited_run
 from drbo.deadline import current
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -84,7 +84,7 @@ def test_nothing_is_left_behind() -> None:
     before, threads = (open_files(), signal.set_wakeup_fd(-1)), threading.active_count()
     for _ in range(3):
         with limited_run(None) as run:
-            assert isinstance(run, Run)
+            assert isinstance(run, CommandRun)
     assert (open_files(), signal.set_wakeup_fd(-1)) == before
     assert threading.active_count() <= threads  # one of an earlier test may have ended meanwhile
 

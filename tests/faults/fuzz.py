@@ -626,10 +626,10 @@ def _read_config(raw: bytes, folder: Path) -> None:
 
 
 def _read_resamples(raw: bytes, folder: Path) -> None:
-    from drbo.claims.refits.resampling import Kept
+    from drbo.claims.refits.resampling import KeptResamples
 
     (folder / "resamples.json").write_bytes(raw)
-    Kept(folder / "resamples.json", "k").load(["a", "b", "c"])
+    KeptResamples(folder / "resamples.json", "k").load(["a", "b", "c"])
 
 
 def _read_settings(raw: bytes, folder: Path) -> None:

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from drbo.independence.additive_fit import GCV_FACTOR, LEAST_VARIANCE, Design, _Step
+from drbo.independence.additive_fit import GCV_FACTOR, LEAST_VARIANCE, FitDesign, _Step
 from drbo.independence.residuals import AdditiveRegressions, category_term, smooth_term
 
 
@@ -39,7 +39,7 @@ def _design(seed):
     terms = [*(smooth_term(column) for column in values[:, :3].T), category_term(np.arange(200) % 3)]
     basis = np.hstack([term.basis for term in terms])
     pairs = itertools.combinations(range(4), 2)
-    design = Design.of(terms, {(k, m): terms[k].basis.T @ terms[m].basis / 200 for k, m in pairs})
+    design = FitDesign.of(terms, {(k, m): terms[k].basis.T @ terms[m].basis / 200 for k, m in pairs})
     np.testing.assert_allclose(design.gram, basis.T @ basis / 200, atol=1e-9)
     return design, basis, values[:, 3]
 

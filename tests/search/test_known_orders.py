@@ -3,7 +3,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from drbo.search.known_orders import KnownFamilies, climb, pack
+from drbo.search.known_orders import OrderedFamilies, climb, pack
 
 
 def _problem(rng, d, per_node=12):
@@ -77,7 +77,7 @@ def test_families_in_any_order_climb_to_the_same_dag(rng):
     nodes, start, visits = np.repeat(np.arange(7), np.diff(starts)), rng.permutation(7), rng.permutation(7)
     order, chosen, total = climb(start, pack(parents), shares, starts, visits)
     shuffled = rng.permutation(len(nodes))
-    families = KnownFamilies(nodes[shuffled], parents[shuffled], shares[shuffled])
+    families = OrderedFamilies(nodes[shuffled], parents[shuffled], shares[shuffled])
     found = families.climb(start, visits)
     assert found[0].tolist() == order.tolist()
     assert found[2] == total

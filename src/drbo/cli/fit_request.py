@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from drbo.knowledge import Knowledge
 
 
-class Resamples(NamedTuple):
+class ResamplePlan(NamedTuple):
     """How many resamples a fit is followed by, and what is drawn; as text, the value of --bootstrap."""
 
     n: int
@@ -31,13 +31,13 @@ class Resamples(NamedTuple):
         return str(self.n) if kind == "bootstrap" else f"{kind}:{self.n}"
 
 
-def resamples(word: str) -> Resamples:
+def resamples(word: str) -> ResamplePlan:
     """Return a number of resamples such as 100, subsample:100, block:100 or cluster=COLUMN:100.
 
     Examples
     --------
     >>> resamples("100"), str(resamples("cluster=clinic:50"))
-    (Resamples(n=100, kind='bootstrap', clusters=''), 'cluster=clinic:50')
+    (ResamplePlan(n=100, kind='bootstrap', clusters=''), 'cluster=clinic:50')
     """
     kind, _, count = word.rpartition(":")
     kind, _, column = kind.partition("=")
@@ -46,7 +46,7 @@ def resamples(word: str) -> Resamples:
         raise click.BadParameter(
             f"give a number of resamples such as 100, subsample:100, block:100 or cluster=COLUMN:100; got {word!r}"
         )
-    return Resamples(int(count), kind or "bootstrap", column)
+    return ResamplePlan(int(count), kind or "bootstrap", column)
 
 
 class FitRequest(NamedTuple):
@@ -55,7 +55,7 @@ class FitRequest(NamedTuple):
     arguments: dict[str, Any]  # of the estimator
     start: Path | None  # a graph
     seeds: int | None
-    bootstrap: Resamples | None
+    bootstrap: ResamplePlan | None
 
     @classmethod
     def of(cls, options: dict[str, Any]) -> "FitRequest":
@@ -145,7 +145,7 @@ def read_rows(
     return frame, resampling
 
 
-def resampling_of(frame: "pd.DataFrame", wish: Resamples | None) -> tuple["pd.DataFrame", dict[str, Any] | None]:
+def resampling_of(frame: "pd.DataFrame", wish: ResamplePlan | None) -> tuple["pd.DataFrame", dict[str, Any] | None]:
     """Return the table without the column of clusters, and the arguments of the bootstrap, if there is to be one."""
     if wish is None:
         return frame, None

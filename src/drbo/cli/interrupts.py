@@ -29,7 +29,7 @@ class Interrupted(KeyboardInterrupt):
     """
 
 
-class Run:
+class CommandRun:
     """A command that runs: when it has to end, and who says so after a signal."""
 
     def __init__(self, deadline: Deadline) -> None:
@@ -38,14 +38,14 @@ class Run:
 
 
 @contextmanager
-def limited_run(seconds: float | None) -> Iterator[Run]:
+def limited_run(seconds: float | None) -> Iterator[CommandRun]:
     """Hold all that is done inside to a time limit, counted from the start of the program, and to signals.
 
     The first Ctrl-C or SIGTERM ends a search with the best graph so far; where none has begun, it ends the program. The
     second one ends the program at once. Handlers are set in the main thread alone: no other gets signals.
     """
     with Deadline(seconds, start=start_of_program()) as deadline:
-        run = Run(deadline)
+        run = CommandRun(deadline)
         if threading.current_thread() is not threading.main_thread():
             yield run
             return
@@ -80,7 +80,7 @@ def start_of_program() -> float:
 
 
 @contextmanager
-def _signals(run: Run) -> Iterator[None]:
+def _signals(run: CommandRun) -> Iterator[None]:
     """Let signals end a run, even while the main thread is inside a compiled function.
 
     Python calls handlers between two of its own instructions only. The number of a signal is also written to a pipe, at

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from drbo.cli.fit_request import Resamples
+    from drbo.cli.fit_request import ResamplePlan
     from drbo.data.reading.source import Source
     from drbo.gathering import Gathered
 
@@ -44,7 +44,7 @@ def gathered(
     """
     from drbo.gathering import Gathering
 
-    wish: Resamples | None = options["bootstrap"]
+    wish: ResamplePlan | None = options["bootstrap"]
     how = Gathering(
         **{name: options[name] for name in ("score", "missing", "seed")}, stream=is_streamed(options),
         resamples=0 if wish is None else wish.n, max_memory=max_memory, executor=executor,

@@ -17,10 +17,11 @@ import numpy.typing as npt
 from drbo.arrays import Bools
 from drbo.errors import DataError
 from drbo.graph.dag import check_dag, descendants, is_acyclic
-
-Marks = npt.NDArray[np.int8]
-
-NO_EDGE, CIRCLE, ARROW, TAIL = 0, 1, 2, 3
+from drbo.graph.marks import ARROW as ARROW
+from drbo.graph.marks import CIRCLE as CIRCLE
+from drbo.graph.marks import NO_EDGE as NO_EDGE
+from drbo.graph.marks import TAIL as TAIL
+from drbo.graph.marks import Marks as Marks
 
 
 @dataclass(frozen=True, eq=False)

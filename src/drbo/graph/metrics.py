@@ -28,9 +28,9 @@ from drbo.graph.dag import (
 
 Edges = tuple[tuple[int, int], ...]
 #: A connected undirected part of a CPDAG and the parents that all its nodes share.
-Part = tuple[frozenset[int], frozenset[int]]
+EdgePart = tuple[frozenset[int], frozenset[int]]
 #: For each part, its possible sources, each with the parts it leaves.
-Sources = dict[Part, list[tuple[int, list[Part]]]]
+Sources = dict[EdgePart, list[tuple[int, list[EdgePart]]]]
 
 ROWS_AT_ONCE = 2_048  # families in one pass of the SID; bounds its memory
 MAX_FAMILIES = 10_000  # families that the bounds of the SID look at before they give up
@@ -272,7 +272,7 @@ def _bounds_or_none(graph: Bools, dag: Bools) -> tuple[int, int] | None:
         return None
 
 
-def _undirected_parts(graph: Bools, nodes: frozenset[int], above: frozenset[int]) -> list[Part]:
+def _undirected_parts(graph: Bools, nodes: frozenset[int], above: frozenset[int]) -> list[EdgePart]:
     """Return the undirected parts of a chain graph on ``nodes``, each with its parents there and those ``above``."""
     members = np.array(sorted(nodes))
     count, label = connected_components(graph & graph.T, directed=False)
@@ -284,7 +284,7 @@ def _undirected_parts(graph: Bools, nodes: frozenset[int], above: frozenset[int]
     return parts
 
 
-def _explore_sources(cpdag: Bools, whole: list[Part]) -> Sources:
+def _explore_sources(cpdag: Bools, whole: list[EdgePart]) -> Sources:
     """Return the sources of every part that can come up."""
     sources: Sources = {}
     waiting, n_families = list(whole), 0
@@ -308,7 +308,7 @@ def _explore_sources(cpdag: Bools, whole: list[Part]) -> Sources:
     return sources
 
 
-def _extreme_sums(sources: Sources, dag: Bools) -> tuple[dict[Part, int], dict[Part, int]]:
+def _extreme_sums(sources: Sources, dag: Bools) -> tuple[dict[EdgePart, int], dict[EdgePart, int]]:
     """Return for every part the lowest and the highest number of wrong effects of its nodes."""
     families = list({(node, parents): None for nodes, parents in sources for node in nodes})
     masks = np.zeros((len(families), len(dag)), dtype=bool)
@@ -316,8 +316,8 @@ def _extreme_sums(sources: Sources, dag: Bools) -> tuple[dict[Part, int], dict[P
         masks[row, list(parents)] = True
     counts = _count_wrong(np.array([node for node, _ in families]), masks, dag).tolist()
     wrong = dict(zip(families, counts, strict=True))
-    lowest: dict[Part, int] = {}
-    highest: dict[Part, int] = {}
+    lowest: dict[EdgePart, int] = {}
+    highest: dict[EdgePart, int] = {}
     for part in sorted(sources, key=lambda part: len(part[0])):  # a source leaves smaller parts only
         for best, choose in ((lowest, min), (highest, max)):
             options = (wrong[node, part[1]] + sum(best[other] for other in left) for node, left in sources[part])

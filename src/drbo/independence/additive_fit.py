@@ -39,7 +39,7 @@ class SmoothTerm(NamedTuple):
         return best, shrunk[best] * projections
 
 
-class Design(NamedTuple):
+class FitDesign(NamedTuple):
     """What all regressions on the same parents share."""
 
     terms: Sequence[SmoothTerm]
@@ -48,7 +48,7 @@ class Design(NamedTuple):
     inverses: dict[tuple[int, ...], Floats]  # (p, p) of gram plus penalties, by the strength of each term
 
     @classmethod
-    def of(cls, terms: Sequence[SmoothTerm], products: Mapping[tuple[int, int], Floats]) -> "Design":
+    def of(cls, terms: Sequence[SmoothTerm], products: Mapping[tuple[int, int], Floats]) -> "FitDesign":
         """Join the terms; products between bases by places k < m of terms."""
         ends = np.cumsum([len(term.penalty) for term in terms])
         blocks = [slice(end - len(term.penalty), end) for end, term in zip(ends, terms, strict=True)]
@@ -70,7 +70,7 @@ class Design(NamedTuple):
 
 
 def additive_coefficients(
-    design: Design,
+    design: FitDesign,
     projections: Floats,  # (p,)
     variance: float,
     n_rows: int,

@@ -15,7 +15,7 @@ from scipy.interpolate import BSpline
 
 from drbo.arrays import Floats
 from drbo.data.statistics.units import standardized
-from drbo.independence.additive_fit import LEAST_VARIANCE, Design, SmoothTerm, additive_coefficients
+from drbo.independence.additive_fit import LEAST_VARIANCE, FitDesign, SmoothTerm, additive_coefficients
 
 #: How the noise of a family may depend on its parents: not at all, or through its scale.
 NoiseModel = Literal["additive", "location-scale"]
@@ -153,7 +153,7 @@ class AdditiveRegressions:
         self._terms: dict[int, SmoothTerm] = {}
         self._last_term: tuple[bytes, SmoothTerm] | None = None  # of sorted values
         self._products: dict[tuple[int, int], Floats] = {}
-        self._designs: dict[tuple[int, ...], Design] = {}
+        self._designs: dict[tuple[int, ...], FitDesign] = {}
         self._residuals: dict[tuple[int, tuple[int, ...], NoiseModel], Floats] = {}
 
     def residual(self, node: int, parents: Sequence[int], noise: NoiseModel = "additive") -> Floats:
@@ -195,9 +195,9 @@ class AdditiveRegressions:
             left -= term.basis @ coefficients[block]
         return left if left.std() > EXACT * response.std() else np.zeros_like(left)
 
-    def _design(self, parents: tuple[int, ...]) -> Design:
+    def _design(self, parents: tuple[int, ...]) -> FitDesign:
         if parents not in self._designs:
-            design = Design.of([self._term(parent) for parent in parents], self._products_of(parents))
+            design = FitDesign.of([self._term(parent) for parent in parents], self._products_of(parents))
             remember(self._designs, parents, design)
         return self._designs[parents]
 

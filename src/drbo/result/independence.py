@@ -12,8 +12,8 @@ from drbo.errors import SettingsError
 from drbo.graph.dag import descendants
 from drbo.independence.conditional import ConditionalTests, CountTests, GaussianTests
 
-Kind = Literal["gaussian", "g-test", "kci"]
-KINDS: tuple[str, ...] = get_args(Kind)
+TestKind = Literal["gaussian", "g-test", "kci"]
+KINDS: tuple[str, ...] = get_args(TestKind)
 #: The kernel test grows with the cube of the rows: it sees a random sample of so many.
 KCI_ROWS = 400
 

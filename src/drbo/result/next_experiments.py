@@ -24,7 +24,7 @@ from drbo.claims.orientations import Ways, ways_left
 from drbo.errors import SettingsError
 from drbo.graph.dag import cpdag_to_dag, meek_closure
 from drbo.result.on_data import drawn_classes
-from drbo.result.words.ranked_experiments import Edge, NextExperiment, NextExperiments
+from drbo.result.words.ranked_experiments import NamedEdge, NextExperiment, NextExperiments
 
 if TYPE_CHECKING:
     from drbo.result.result import Result
@@ -151,7 +151,7 @@ def _experiment(
     result: "Result", left: Left, asked: Mixture, node: int, cost: float, per_row: Floats | None
 ) -> NextExperiment:
     """Return what an experiment on a column would tell."""
-    names, settles, after, settled = result.names, list[Edge](), list[tuple[str, str, float]](), 0.0
+    names, settles, after, settled = result.names, list[NamedEdge](), list[tuple[str, str, float]](), 0.0
     rows: list[float] = []
     for part in left.parts:
         seen = part.at(node)
@@ -185,7 +185,7 @@ def _edges(left: Left) -> list[tuple[int, int]]:
     return sorted((int(i), int(j)) for part in left.parts for i, j in part.edges)
 
 
-def _named_edges(names: Sequence[str], edges: Sequence[tuple[int, int]]) -> tuple[Edge, ...]:
+def _named_edges(names: Sequence[str], edges: Sequence[tuple[int, int]]) -> tuple[NamedEdge, ...]:
     return tuple((names[i], names[j]) for i, j in edges)
 
 

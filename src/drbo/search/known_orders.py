@@ -34,13 +34,13 @@ def climb(
     return _core.climb_known(order, words, shares, starts, visits)
 
 
-class KnownFamilies:
+class OrderedFamilies:
     """Families with their shares, sorted once for many climbs.
 
     Examples
     --------
     >>> parents = np.array([[False, False], [False, False], [True, False]])
-    >>> families = KnownFamilies(np.array([0, 1, 1]), parents, np.array([0.0, 0.0, 2.0]))
+    >>> families = OrderedFamilies(np.array([0, 1, 1]), parents, np.array([0.0, 0.0, 2.0]))
     >>> order, chosen, total = families.climb(np.array([1, 0]), np.arange(2))
     >>> order.tolist(), families.dag(chosen).tolist(), total
     ([0, 1], [[False, True], [False, False]], 2.0)

@@ -7,7 +7,7 @@ from drbo.graph.dag import topological_order
 from drbo.scores.families import Families
 from drbo.search import subset_dp
 from drbo.search.evaluation.evaluator import Evaluator
-from drbo.search.known_orders import KnownFamilies
+from drbo.search.known_orders import OrderedFamilies
 from drbo.search.outcome import Evaluated
 from drbo.search.state import LARGEST, Fields, State
 
@@ -113,7 +113,7 @@ class Recombiner:
         return self._climbed(shares, np.array(topological_order(incumbent)), rng)
 
     def _climbed(self, shares: Floats, order: Ints, rng: np.random.Generator) -> Bools:
-        families, d = KnownFamilies(self._nodes, self._parents, shares), len(order)
+        families, d = OrderedFamilies(self._nodes, self._parents, shares), len(order)
         best = families.climb(order, rng.permutation(d))
         for _ in range(RESTARTS):
             found = families.climb(_shuffled_part(best[0], rng), rng.permutation(d))

@@ -17,10 +17,10 @@ from drbo.search.orders.search import OrderSearch
 from drbo.search.parent_sets import Screen
 from drbo.settings import Settings
 
-Route = Literal["orders", "surrogate", "paper"]
+ChosenRoute = Literal["orders", "surrogate", "paper"]
 
 
-def choose_route(score: Score, settings: Settings, rationed: bool) -> tuple[Route, str]:
+def choose_route(score: Score, settings: Settings, rationed: bool) -> tuple[ChosenRoute, str]:
     """Return the route of a search, and why; ``rationed``: evaluations are to be spent sparingly."""
     if settings.route != "auto":
         return settings.route, f"route {settings.route}: set by the settings, the preset or an earlier fit"

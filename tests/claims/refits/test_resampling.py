@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from drbo.claims.refits.resampling import KINDS, Kept, Refitted, Resampling, bootstrap
+from drbo.claims.refits.resampling import KINDS, KeptResamples, Refitted, Resampling, bootstrap
 from drbo.errors import ResultError, SettingsError
 from drbo.graph.marks import MarkedGraph
 
@@ -87,7 +87,7 @@ class TestBootstrap:
             return found(CHAIN)
 
         done: list[int] = []
-        kept = Kept(tmp_path / "resamples.json", "k")
+        kept = KeptResamples(tmp_path / "resamples.json", "k")
         with pytest.raises(MemoryError):
             bootstrap(refit, 30, list("abc"), Resampling(20), kept=kept)
         assert len(kept.load("abc")) == 3
@@ -124,7 +124,7 @@ class TestKept:
         return found(np.triu(np.random.default_rng(seed).random((3, 3)) < 0.5, 1))
 
     def test_a_stopped_bootstrap_goes_on_where_it_was(self, tmp_path):
-        kept, calls = Kept(tmp_path / "resamples.json", "key"), []
+        kept, calls = KeptResamples(tmp_path / "resamples.json", "key"), []
 
         def stopping(rows, seed):
             if len(calls) == 4:
@@ -154,12 +154,12 @@ class TestKept:
             bootstrap(stopping, 30, list("abc"), Resampling(10))
 
     def test_resamples_of_another_plan_are_not_used(self, tmp_path):
-        Kept(tmp_path / "kept.json", "one").save([found(CHAIN)])
-        assert Kept(tmp_path / "kept.json", "two").load("abc") == []
+        KeptResamples(tmp_path / "kept.json", "one").save([found(CHAIN)])
+        assert KeptResamples(tmp_path / "kept.json", "two").load("abc") == []
 
     def test_targets_of_experiments_are_kept(self, tmp_path):
         changed = np.array([[True, False, False], [False, True, True]])
-        kept = Kept(tmp_path / "kept.json", "k")
+        kept = KeptResamples(tmp_path / "kept.json", "k")
         kept.save([Refitted(found(CHAIN).graph, changed)])
         (back,) = kept.load("abc", 2)
         assert back.graph == found(CHAIN).graph
@@ -184,11 +184,11 @@ class TestKept:
         path = tmp_path / "kept.json"
         path.write_text(f'{{"key": "k", "graphs": {graphs}}}')
         with pytest.raises(ResultError):
-            Kept(path, "k").load("abc")
+            KeptResamples(path, "k").load("abc")
 
     @pytest.mark.parametrize("text", ["{", '{"key": "k"}'])
     def test_a_damaged_file_is_refused(self, tmp_path, text):
         path = tmp_path / "kept.json"
         path.write_text(text)
         with pytest.raises(ResultError):
-            Kept(path, "k").load("abc")
+            KeptResamples(path, "k").load("abc")

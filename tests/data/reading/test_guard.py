@@ -21,7 +21,7 @@ import drbo
 from drbo.data.files.packed import InputLimit
 from drbo.data.reading import guard
 from drbo.data.reading.guard import Guard, can_start, limits_of, read_guarded, release
-from drbo.data.reading.guard_child import Limits
+from drbo.data.reading.guard_child import ChildLimits
 from drbo.data.reading.read import open_source, read_table
 from drbo.data.reading.source import ReadOptions, frames_of
 from drbo.data.statistics.grouped import counts_of
@@ -75,7 +75,7 @@ def started(monkeypatch):
 
 @pytest.fixture
 def tight(monkeypatch):
-    monkeypatch.setattr(guard, "limits_of", lambda *_: Limits(2**26, 1))
+    monkeypatch.setattr(guard, "limits_of", lambda *_: ChildLimits(2**26, 1))
 
 
 def test_limits_follow_the_size_of_the_file_and_what_the_user_allows():

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from drbo.errors import DataError
-from drbo.result.report.comparison import Comparison, comparison_html, write_comparison
+from drbo.result.report.comparison import RunComparison, comparison_html, write_comparison
 from tests.result.report.test_links import NAMES, a_run
 
 HOSTILE = ("<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>", '"><svg onload=alert(3)>', "{{ 7*7 }}")
@@ -14,14 +14,14 @@ RUNS = ("run1", "run2")
 
 def test_links_are_found_whatever_the_order_of_the_columns():
     first, second = a_run([(0, 1), (3, 2)]), a_run([(3, 2), (0, 1)], names=NAMES[::-1])
-    words = Comparison((first, second), RUNS).words
+    words = RunComparison((first, second), RUNS).words
     assert words.says == ("Both runs found the same graph: the same 2 links with the same directions.",)
     assert words.next == ()
 
 
 def test_plain_words_say_what_differs_and_why_it_may():
     results = (a_run([(0, 1), (1, 2)]), a_run([(2, 1), (2, 3)], seed=1, score=-8.5))
-    words = Comparison(results, RUNS).words
+    words = RunComparison(results, RUNS).words
     text = " ".join([*words.says, *words.doubt, *words.next])
     assert "Both runs link wet–slip." in text
     assert "Only run1 links rain–wet." in text
@@ -41,14 +41,14 @@ def test_plain_words_say_what_differs_and_why_it_may():
     ],
 )
 def test_only_scores_of_one_kind_on_one_table_are_compared(changes, words):
-    found = Comparison((a_run([(0, 1)]), a_run([(0, 1)], **changes)), RUNS)
+    found = RunComparison((a_run([(0, 1)]), a_run([(0, 1)], **changes)), RUNS)
     assert words in found.words.doubt[-1]
 
 
 def test_settings_that_differ_are_listed_and_no_others():
     first = a_run([(0, 1)], settings={"max_evals": 10, "dropout": 0.3}, versions={"drbo": "0.2.0"})
     second = a_run([(0, 1)], settings={"max_evals": 20, "dropout": 0.3}, versions={"drbo": "0.2.0"}, n_rows=60)
-    assert Comparison((first, second), RUNS).settings == [("rows", "50", "60"), ("max_evals", "10", "20")]
+    assert RunComparison((first, second), RUNS).settings == [("rows", "50", "60"), ("max_evals", "10", "20")]
 
 
 def test_tables_with_other_columns_are_refused():

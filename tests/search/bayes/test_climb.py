@@ -6,7 +6,7 @@ from drbo.constraints import Constraints
 from drbo.graph.dag import is_acyclic
 from drbo.knowledge import Knowledge
 from drbo.search.bayes import climb
-from drbo.search.bayes.climb import Drawn, Rules
+from drbo.search.bayes.climb import ClimbRules, Drawn
 
 D, ROWS, FEATURES, DRAWS = 5, 7, 3, 2
 
@@ -37,7 +37,7 @@ def some_rules(level=0.0, price=0.0, knowledge=None):
     names = [f"x{i}" for i in range(D)]
     limits = Constraints.of(knowledge or Knowledge(), names)
     most = limits.max_parents.astype(np.int64)
-    return Rules(limits.allowed, limits.required, most, np.full((D, D), price), -np.ones(D), level)
+    return ClimbRules(limits.allowed, limits.required, most, np.full((D, D), price), -np.ones(D), level)
 
 
 CODE = np.random.default_rng(5).integers(1, 2**63, size=(D, D + 1), dtype=np.uint64)

@@ -19,7 +19,7 @@ from drbo.search.evaluation.dispatch import n_workers
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.evaluation.local_scores import local_scores
 from drbo.search.evaluation.packing import Seconds
-from drbo.search.evaluation.remote import PIECES_EACH, Answer, Workers, compute
+from drbo.search.evaluation.remote import PIECES_EACH, WorkerReply, Workers, compute
 from drbo.search.evaluation.workers import WorkerLost
 from drbo.settings import Settings
 
@@ -173,7 +173,7 @@ def test_a_score_with_cells_is_cut_between_them_alone(table, families):
 
 
 def _on(score):
-    return lambda digest, blob, keys: Answer(local_scores(score, Families.from_keys(keys, score.n_nodes)), 1.0)
+    return lambda digest, blob, keys: WorkerReply(local_scores(score, Families.from_keys(keys, score.n_nodes)), 1.0)
 
 
 def test_the_score_is_sent_to_a_worker_once(table, families):

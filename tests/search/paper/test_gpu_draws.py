@@ -18,7 +18,7 @@ from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.paper.acquire import Acquisition
 from drbo.search.paper.inputs import Inputs
 from drbo.search.paper.networks import DropoutSurrogate
-from drbo.search.paper.region import SOBOL_BITS, Moves, TrustRegion, _moved_fused
+from drbo.search.paper.region import SOBOL_BITS, RegionMoves, TrustRegion, _moved_fused
 from drbo.search.paper.space import FullRankSpace, LowRankSpace
 from drbo.settings import Settings
 
@@ -60,7 +60,7 @@ def test_moves_are_points_of_the_sobol_sequence(probability, rng):
     low, width = _cube(dim, rng)
     generator = torch.Generator(DEVICE).manual_seed(0)
     directions, shift = TrustRegion(dim, Settings()).sobol(n, generator, torch.device(DEVICE))
-    moves = Moves(n, room, probability, low, width, directions, shift)
+    moves = RegionMoves(n, room, probability, low, width, directions, shift)
     coordinate, value = (part.cpu().numpy() for part in _moved_fused(moves, generator))
     row, place = np.nonzero(coordinate < dim)
     at = coordinate[row, place]
@@ -85,7 +85,7 @@ def test_moves_beyond_the_sobol_sequence_are_uniform(rng):
     low, width = _cube(30, rng)
     none = torch.empty(30, 0, dtype=torch.int32, device=DEVICE)
     shift = torch.empty(30, dtype=torch.int32, device=DEVICE)
-    moved = _moved_fused(Moves(400, 30, 0.5, low, width, none, shift), torch.Generator(DEVICE).manual_seed(1))
+    moved = _moved_fused(RegionMoves(400, 30, 0.5, low, width, none, shift), torch.Generator(DEVICE).manual_seed(1))
     coordinate, value = (part.cpu().numpy() for part in moved)
     at = np.minimum(coordinate, 29)
     unit = ((value - low.cpu().numpy()[at]) / width.cpu().numpy()[at])[coordinate < 30]

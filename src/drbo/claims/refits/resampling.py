@@ -44,7 +44,7 @@ class Refitted:
 #: seed. With an executor it must pickle.
 Refit = Callable[[Rows, int], Refitted]
 #: Called with the number of finished resamples and the number that was asked for.
-Progress = Callable[[int, int], None]
+RefitProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,10 +121,10 @@ class Resampling:
                 hint="give one entry per row of the table",
             )
 
-    def draws(self, n_rows: int, seed: int) -> "Draws":
+    def draws(self, n_rows: int, seed: int) -> "RowDraws":
         """Return the resamples, each with a seed of its own."""
         self.check(n_rows)
-        return Draws(self, n_rows, seed)
+        return RowDraws(self, n_rows, seed)
 
     def of_rows(self, used: Bools) -> "Resampling":
         """Return the same for the used rows (n_rows,) of a table."""
@@ -155,7 +155,7 @@ class Resampling:
         return None if self.clusters is None else np.unique(np.asarray(self.clusters), return_inverse=True)[1]
 
 
-class Draws(Sequence[tuple[Rows, int]]):
+class RowDraws(Sequence[tuple[Rows, int]]):
     """The rows and the seed of each resample, drawn when they are asked for because all of them could fill the memory.
 
     The seed of resample k depends on the seed of the run and on k alone, not on who computes it.
@@ -173,7 +173,7 @@ class Draws(Sequence[tuple[Rows, int]]):
         if plan.kind == "cluster" and label is not None:
             self._groups = [np.flatnonzero(label == group) for group in range(label.max() + 1)]
 
-    def after(self, count: int) -> "Draws":
+    def after(self, count: int) -> "RowDraws":
         """Return the draws without the first ``count``."""
         rest = copy(self)
         rest._numbers = self._numbers[count:]
@@ -208,16 +208,16 @@ class Draws(Sequence[tuple[Rows, int]]):
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptResamples:
     """A file of finished resamples: a bootstrap that was stopped, or wants more of them, goes on from there.
 
     Examples
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     kept = Kept(Path(folder) / "resamples.json", key="data and seed")
+    ...     kept = KeptResamples(Path(folder) / "resamples.json", key="data and seed")
     ...     kept.save([Refitted(MarkedGraph.of([[0, 1], [0, 0]], ["a", "b"]))])
-    ...     len(kept.load(["a", "b"])), len(Kept(kept.path, key="other data").load(["a", "b"]))
+    ...     len(kept.load(["a", "b"])), len(KeptResamples(kept.path, key="other data").load(["a", "b"]))
     (1, 0)
     """
 
@@ -265,8 +265,8 @@ def bootstrap(
     *,
     seed: int = 0,
     executor: Executor | None = None,
-    progress: Progress | None = None,
-    kept: Kept | None = None,
+    progress: RefitProgress | None = None,
+    kept: KeptResamples | None = None,
     experiments: Sequence[str] = (),
 ) -> Confidence:
     """Refit resamples of the rows and count what was found.
@@ -323,7 +323,7 @@ def _target_shares(
     return tuple(TargetShare(experiments[e], names[j], float(share[e, j])) for e, j in np.argwhere(share > 0).tolist())
 
 
-def _refitted(refit: Refit, draws: Draws, executor: Executor | None) -> Iterator[Refitted]:
+def _refitted(refit: Refit, draws: RowDraws, executor: Executor | None) -> Iterator[Refitted]:
     """Yield what resamples give in their order, whoever computes them."""
     if not draws:
         return

@@ -13,7 +13,7 @@ from drbo.cli.executors import executor_for, worker_option
 from drbo.cli.experiments import experiment_options
 from drbo.cli.fit_request import FitRequest, read_rows, resamples, start_of
 from drbo.cli.headings import HeadedCommand
-from drbo.cli.interrupts import INTERRUPTED, Run, limited_run
+from drbo.cli.interrupts import INTERRUPTED, CommandRun, limited_run
 from drbo.cli.many_rows import gathered
 from drbo.cli.messages import say, show
 from drbo.cli.options import (
@@ -137,7 +137,7 @@ def _fit(
     output: Path | None,
     request: FitRequest,
     options: dict[str, Any],
-    run: Run,
+    run: CommandRun,
     *,
     force: bool,
     as_json: bool,
@@ -197,7 +197,7 @@ def _planned(
 def search(
     frame: Any,
     arguments: dict[str, Any],
-    run: Run,
+    run: CommandRun,
     *,
     quiet: bool,
     settings: Settings | None = None,

@@ -10,7 +10,7 @@ import click
 
 from drbo.cli.commands.fit import exit_if_interrupted, finish, refit
 from drbo.cli.executors import executor_for, worker_option
-from drbo.cli.interrupts import Run, limited_run, start_of_program
+from drbo.cli.interrupts import CommandRun, limited_run, start_of_program
 from drbo.cli.messages import say
 from drbo.cli.options import COUNT, FILE, duration, json_option, own_score, quiet_option
 from drbo.cli.output import CHECKPOINT, held, writing
@@ -88,7 +88,7 @@ def _check_saved(folder: Path, home: Path, plan: Plan | None) -> None:
 
 
 def continued(
-    folder: Path, plan: Plan | None, executor: Any, changes: dict[str, Any], run: Run, *, quiet: bool
+    folder: Path, plan: Plan | None, executor: Any, changes: dict[str, Any], run: CommandRun, *, quiet: bool
 ) -> "Result":
     """Go on with a search and show its progress; then with its resamples, if any were wanted."""
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # see fit.search

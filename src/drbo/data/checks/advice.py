@@ -39,7 +39,7 @@ _IDENTIFIER = re.compile(r"(^|[\W_])(id|ids|nr|no|number|index|uuid|key|code)$|[
 Remedy = Literal["", "drop", "number", "category"]
 
 
-class Problem(NamedTuple):
+class TableProblem(NamedTuple):
     """What is wrong with a column, or with the table (no column); ``blocks``: a fit cannot use it as it is."""
 
     column: str
@@ -63,7 +63,7 @@ class Look:
     """All columns, all problems, and the answers to them."""
 
     columns: tuple[ColumnLook, ...]
-    problems: tuple[Problem, ...]
+    problems: tuple[TableProblem, ...]
     missing: str = ""  # a policy for missing values, where one is needed
     types: Mapping[str, str] = field(default_factory=dict)
 
@@ -78,7 +78,7 @@ class Look:
         return len(self.columns) - len(self.drop) >= MIN_COLUMNS
 
     @property
-    def blocking(self) -> tuple[Problem, ...]:
+    def blocking(self) -> tuple[TableProblem, ...]:
         """Problems that a fit refuses."""
         return tuple(problem for problem in self.problems if problem.blocks)
 
@@ -122,7 +122,7 @@ def look_at(
     (['id'], {'sex': 'category'})
     """
     absent = missing_cells(frame)
-    columns, problems, good = list[ColumnLook](), list[Problem](), list[str]()
+    columns, problems, good = list[ColumnLook](), list[TableProblem](), list[str]()
     for place, name in enumerate(frame.columns):
         look, found = _column(str(name), frame[name], absent[:, place])
         columns.append(look)
@@ -139,7 +139,9 @@ def look_at(
     policy = ""
     if missing == "error" and lost[:, used].any():
         words = missing_in_words(frame, lost)
-        problems.append(Problem("", f"Input contains NaN: missing values in {words}", "", bool(absent[:, used].any())))
+        problems.append(
+            TableProblem("", f"Input contains NaN: missing values in {words}", "", bool(absent[:, used].any()))
+        )
         labels = any(look.used_as == "categorical" or types.get(look.name) == "category" for look in columns)
         policy = _policy(lost[:, used], labels=labels)
     return Look(tuple(columns), tuple(problems), policy, types)
@@ -171,7 +173,7 @@ def _no_numbers(frame: "pd.DataFrame", types: Mapping[str, str]) -> Bools:
     return missing_cells(typed(frame, numbers))
 
 
-def _column(name: str, column: "pd.Series[Any]", absent: Bools) -> tuple[ColumnLook, list[Problem]]:
+def _column(name: str, column: "pd.Series[Any]", absent: Bools) -> tuple[ColumnLook, list[TableProblem]]:
     """Describe one column, and say what is wrong with it."""
     share = float(absent.mean())
     try:
@@ -182,7 +184,7 @@ def _column(name: str, column: "pd.Series[Any]", absent: Bools) -> tuple[ColumnL
         cells = column[~absent].astype(str)
         some = ", ".join(cells.iloc[:2].tolist())
         return ColumnLook(name, holds, share, f"such as {some:.60}" if len(cells) else "", "-"), [
-            Problem(name, error.message, remedy, blocks=True)
+            TableProblem(name, error.message, remedy, blocks=True)
         ]
     values = read.values[~absent]
     if read.levels is not None:
@@ -199,22 +201,26 @@ def _column(name: str, column: "pd.Series[Any]", absent: Bools) -> tuple[ColumnL
     return look, doubts or _rare(name, values)
 
 
-def _counter(name: str, values: Floats) -> list[Problem]:
+def _counter(name: str, values: Floats) -> list[TableProblem]:
     """Name a column that numbers the rows, or that names them by numbers."""
     if len(values) < MIN_COUNTED:
         return []
     if (np.diff(values) == 1).all():
         return [
-            Problem(name, f"column '{name}' only counts the rows ({values[0]:g}, {values[1]:g}, ...)", "drop", False)
+            TableProblem(
+                name, f"column '{name}' only counts the rows ({values[0]:g}, {values[1]:g}, ...)", "drop", False
+            )
         ]
     if _IDENTIFIER.search(name) and len(np.unique(values)) == len(values):
         return [
-            Problem(name, f"column '{name}' is an identifier: every row has a different whole number", "drop", False)
+            TableProblem(
+                name, f"column '{name}' is an identifier: every row has a different whole number", "drop", False
+            )
         ]
     return []
 
 
-def _rare(name: str, values: Floats) -> list[Problem]:
+def _rare(name: str, values: Floats) -> list[TableProblem]:
     """Name a column with the same value in nearly all rows; one that is the same in all rows is refused elsewhere."""
     low, high = float(values.min()), float(values.max())
     if is_constant(low, high):
@@ -223,10 +229,10 @@ def _rare(name: str, values: Floats) -> list[Problem]:
     share = float(np.mean(values == found[counts.argmax()]))
     if share < NEARLY_CONSTANT:
         return []
-    return [Problem(name, f"column '{name}' has the same value in {100 * share:.1f}% of the rows", "drop", False)]
+    return [TableProblem(name, f"column '{name}' has the same value in {100 * share:.1f}% of the rows", "drop", False)]
 
 
-def _codes(name: str, values: Floats) -> list[Problem]:
+def _codes(name: str, values: Floats) -> list[TableProblem]:
     """Name whole numbers that could be codes of categories."""
     levels = np.unique(values)
     if not 2 <= len(levels) <= FEW_CODES or len(values) < ROWS_PER_CODE * len(levels):
@@ -235,7 +241,7 @@ def _codes(name: str, values: Floats) -> list[Problem]:
         return []
     shown = ", ".join(f"{level:g}" for level in levels)
     text = f"column '{name}' has only the values {shown}, which look like codes of categories"
-    return [Problem(name, text, "category", blocks=False)]
+    return [TableProblem(name, text, "category", blocks=False)]
 
 
 def _is_discrete(column: "pd.Series[Any]") -> bool:
@@ -245,12 +251,12 @@ def _is_discrete(column: "pd.Series[Any]") -> bool:
     return bool(levels <= CODES and len(values) >= ROWS_PER_CODE * levels)
 
 
-def _dependent(frame: "pd.DataFrame", on_constant: str, on_collinear: str, named: set[str]) -> list[Problem]:
+def _dependent(frame: "pd.DataFrame", on_constant: str, on_collinear: str, named: set[str]) -> list[TableProblem]:
     """Name the columns that never change, and then those that others determine."""
     if frame.shape[1] < 1 or frame.shape[0] < MIN_ROWS:
         return []
     table = read_columns(frame, "keep", [])
-    found = list[Problem]()
+    found = list[TableProblem]()
     constant = find_constant(table)
     if on_constant == "error":
         found += [_of(table, j, fault) for j, fault in constant.items()]
@@ -261,5 +267,5 @@ def _dependent(frame: "pd.DataFrame", on_constant: str, on_collinear: str, named
     return found
 
 
-def _of(table: Statistics, j: int, fault: str) -> Problem:
-    return Problem(table.names[j], f"column '{table.names[j]}' {fault}", "drop", blocks=True)
+def _of(table: Statistics, j: int, fault: str) -> TableProblem:
+    return TableProblem(table.names[j], f"column '{table.names[j]}' {fault}", "drop", blocks=True)

@@ -24,7 +24,7 @@ import drbo
 from drbo.data.files.files import refusing
 from drbo.data.files.packed import InputLimit
 from drbo.data.reading.binary import READERS, Columns
-from drbo.data.reading.guard_child import OUT_OF_MEMORY, Limits
+from drbo.data.reading.guard_child import OUT_OF_MEMORY, ChildLimits
 from drbo.data.reading.raw_columns import Bytes, read_columns, read_header
 from drbo.deadline import GRACE_SECONDS, LOOK_SECONDS, Deadline
 from drbo.errors import DataError, SettingsError
@@ -56,7 +56,7 @@ _TRUST = "it may be damaged, or a decompression bomb; if you trust the file, "
 _WHOLE, _PIECES = f"{_TRUST}raise the limit with max_input=..., or convert it to CSV", f"{_TRUST}convert it to CSV"
 
 
-def limits_of(size: int, limit: InputLimit) -> Limits:
+def limits_of(size: int, limit: InputLimit) -> ChildLimits:
     """Return what a reader of a file of so many bytes may take.
 
     Examples
@@ -68,7 +68,7 @@ def limits_of(size: int, limit: InputLimit) -> Limits:
     memory = BASE_MEMORY + COPIES * room
     with suppress(AttributeError, ValueError, OSError):  # systems that do not say
         memory = min(memory, os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    return Limits(memory, BASE_SECONDS + -(-SECONDS_PER_MB * max(size, room // 100) // 10**6))
+    return ChildLimits(memory, BASE_SECONDS + -(-SECONDS_PER_MB * max(size, room // 100) // 10**6))
 
 
 def can_start() -> bool:
@@ -159,7 +159,7 @@ class Guard:
     """A process that reads one file after the other."""
 
     def __init__(self) -> None:
-        self._path, self._limits, self._deadline = Path(), Limits(0, 0), Deadline()
+        self._path, self._limits, self._deadline = Path(), ChildLimits(0, 0), Deadline()
         self._done, self._parent, self._in_pieces = Event(), os.getpid(), False
         self._process = subprocess.Popen(
             [sys.executable, *COMMAND],

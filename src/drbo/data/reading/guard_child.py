@@ -33,7 +33,7 @@ LOOK_SECONDS = 0.02
 MAX_FILES = 64
 
 
-class Limits(NamedTuple):
+class ChildLimits(NamedTuple):
     """What a reader may take beyond what its libraries took before it saw the file."""
 
     memory: int  # bytes
@@ -54,7 +54,7 @@ def main() -> None:
                 with suppress(ImportError):  # the reader says what is missing
                     import_module(module)
             os.chdir(request["folder"])  # that of the parent may have changed since the last file
-            limits = Limits(*request["limits"])
+            limits = ChildLimits(*request["limits"])
             watch.most = peak_memory() + limits.memory
             restrict(limits)
             _answer(output.write, read, request)
@@ -85,7 +85,7 @@ def _is_memory(error: BaseException | None) -> bool:
     return False
 
 
-def restrict(limits: Limits | None) -> None:
+def restrict(limits: ChildLimits | None) -> None:
     """Let the system enforce limits from here on; None: none for the libraries that the next file needs.
 
     Limits count from what was used before the file was opened. That of the memory is one of Linux; what other systems

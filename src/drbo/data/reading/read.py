@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Kind(NamedTuple):
+class FileKind(NamedTuple):
     """A kind of file: the ends of its names, the class of :class:`FileSource` that reads it, and its first bytes."""
 
     endings: tuple[str, ...]
@@ -30,15 +30,15 @@ _TEXT = (".csv", ".tsv", ".txt", ".tab", ".dat", ".data")
 _PARQUET = (".parquet", ".pq")
 #: All kinds of files. A new one is a module with a class and a line here.
 KINDS = (
-    Kind(_TEXT, "drbo.data.reading.text:TextSource"),
-    Kind(tuple(f"{ending}.gz" for ending in _TEXT), "drbo.data.reading.text:TextSource", b"\x1f\x8b"),
-    Kind(_PARQUET, "drbo.data.reading.parquet_groups:ParquetSource", b"PAR1"),
-    Kind((".feather", ".arrow"), "drbo.data.reading.feather:FeatherSource", b"ARROW1"),
-    Kind((".xlsx", ".xlsm"), "drbo.data.reading.excel:ExcelSource", b"PK"),
-    Kind((".db", ".sqlite", ".sqlite3"), "drbo.data.reading.sqlite:SqliteSource", b"SQLite format 3"),
-    Kind((".duckdb", ".ddb"), "drbo.data.reading.duck:DuckdbSource"),
-    Kind((".npz",), "drbo.data.reading.numpy_file:NumpySource"),
-    Kind((".npy",), "drbo.data.reading.numpy_file:NumpySource", b"\x93NUMPY"),
+    FileKind(_TEXT, "drbo.data.reading.text:TextSource"),
+    FileKind(tuple(f"{ending}.gz" for ending in _TEXT), "drbo.data.reading.text:TextSource", b"\x1f\x8b"),
+    FileKind(_PARQUET, "drbo.data.reading.parquet_groups:ParquetSource", b"PAR1"),
+    FileKind((".feather", ".arrow"), "drbo.data.reading.feather:FeatherSource", b"ARROW1"),
+    FileKind((".xlsx", ".xlsm"), "drbo.data.reading.excel:ExcelSource", b"PK"),
+    FileKind((".db", ".sqlite", ".sqlite3"), "drbo.data.reading.sqlite:SqliteSource", b"SQLite format 3"),
+    FileKind((".duckdb", ".ddb"), "drbo.data.reading.duck:DuckdbSource"),
+    FileKind((".npz",), "drbo.data.reading.numpy_file:NumpySource"),
+    FileKind((".npy",), "drbo.data.reading.numpy_file:NumpySource", b"\x93NUMPY"),
 )
 _ENDINGS = {ending: kind for kind in KINDS for ending in kind.endings}
 _SHOWN = f"{', '.join(_TEXT)} (each also with .gz), " + ", ".join(

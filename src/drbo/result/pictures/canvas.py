@@ -30,7 +30,7 @@ MAX_INCHES = 24.0
 
 #: The mark at the end of an edge: its direction is supported, assumed or open; or a circle, where causes may be hidden.
 Head = Literal["solid", "hollow", "none", "circle"]
-Notes = list[tuple["Stroke | None", str]]  # the legend: a line, if any, and its meaning
+EdgeNotes = list[tuple["Stroke | None", str]]  # the legend: a line, if any, and its meaning
 
 
 class Stroke(NamedTuple):
@@ -44,7 +44,7 @@ class Stroke(NamedTuple):
     start: Head = "none"
 
 
-def sheet_frame(centres: Floats, widths: Floats, layout: Layout, notes: Notes) -> Floats:
+def sheet_frame(centres: Floats, widths: Floats, layout: Layout, notes: EdgeNotes) -> Floats:
     """Return left, bottom, right, top of the picture with its legend, in points."""
     half = np.column_stack([widths / 2, np.full(len(widths), BOX_HEIGHT / 2)])
     bends = np.vstack([*layout.routes, layout.positions]) * LAYER
@@ -125,7 +125,7 @@ def _note_size(stroke: Stroke | None, text: str) -> float:
     return (NOTE_LINE if stroke else 0.0) + text_width(text, NOTE_FONT)
 
 
-def _note_rows(notes: Notes, width: float) -> list[list[tuple[float, Stroke | None, str]]]:
+def _note_rows(notes: EdgeNotes, width: float) -> list[list[tuple[float, Stroke | None, str]]]:
     """Break the legend into rows of (x, stroke, text) that fit the width."""
     rows: list[list[tuple[float, Stroke | None, str]]] = []
     x = width
@@ -139,7 +139,7 @@ def _note_rows(notes: Notes, width: float) -> list[list[tuple[float, Stroke | No
     return rows
 
 
-def draw_notes(axes: Axes, notes: Notes, frame: Floats, scale: float) -> None:
+def draw_notes(axes: Axes, notes: EdgeNotes, frame: Floats, scale: float) -> None:
     """Write the legend under the graph."""
     rows = _note_rows(notes, frame[2] - frame[0])
     for k, row in enumerate(rows):

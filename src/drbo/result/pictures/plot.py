@@ -21,8 +21,8 @@ from drbo.result.pictures.canvas import (
     INK,
     NOTE_FONT,
     NOTE_INK,
+    EdgeNotes,
     Head,
-    Notes,
     Stroke,
     draw_edge,
     draw_node,
@@ -181,7 +181,9 @@ def plot_compare(
     widths = box_widths(labels)
     layout = layered_routes(down, widths / LAYER)
     kinds = {kind: getattr(found, kind) for kind in COMPARED}
-    notes: Notes = [(stroke, f"{text}: {len(kinds[kind])}") for kind, (stroke, text) in COMPARED.items() if kinds[kind]]
+    notes: EdgeNotes = [
+        (stroke, f"{text}: {len(kinds[kind])}") for kind, (stroke, text) in COMPARED.items() if kinds[kind]
+    ]
     frame = sheet_frame(layout.positions * LAYER, widths, layout, notes)
     axes, scale = sheet(frame, path, ax)
     lines = {
@@ -234,7 +236,7 @@ def _head(kinds: dict[str, Bools], source: int, target: int) -> Head:
     return "hollow" if kinds["assumed"][source, target] else "solid"
 
 
-def _mark_strokes(ends: Mapping[tuple[int, int], tuple[Head, Head]]) -> Notes:
+def _mark_strokes(ends: Mapping[tuple[int, int], tuple[Head, Head]]) -> EdgeNotes:
     """Return the legend of a graph with hidden causes."""
     strokes = {
         "two-headed": Stroke(PLAIN, start="solid"),
@@ -244,9 +246,9 @@ def _mark_strokes(ends: Mapping[tuple[int, int], tuple[Head, Head]]) -> Notes:
     return [(strokes[text.split(" ")[0].rstrip(":")], text) for text in mark_notes(ends)]
 
 
-def _notes(dag: Bools, weights: Floats | None, kinds: dict[str, Bools]) -> Notes:
+def _notes(dag: Bools, weights: Floats | None, kinds: dict[str, Bools]) -> EdgeNotes:
     """Return the legend; an entry without a stroke has no line."""
-    notes: Notes = []
+    notes: EdgeNotes = []
     if weights is not None and dag.any():
         notes += [(Stroke(POSITIVE, 2.2, "none"), "positive")] if (weights[dag] > 0).any() else []
         notes += [(Stroke(NEGATIVE, 2.2, "none"), "negative")] if (weights[dag] < 0).any() else []

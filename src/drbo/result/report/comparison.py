@@ -30,7 +30,7 @@ def write_comparison(results: tuple[Result, Result], names: tuple[str, str], pat
 
 def comparison_html(results: tuple[Result, Result], names: tuple[str, str]) -> str:
     """Return two runs side by side as a page: complete, offline, and forbidden by its own policy to load anything."""
-    comparison = Comparison(results, names)
+    comparison = RunComparison(results, names)
     classes = {link.pair: f"{link.kind} link-{link.number}" for link in comparison.links}
     pictures = side_by_side(results, comparison.places, classes)
     titles = [
@@ -45,7 +45,7 @@ def comparison_html(results: tuple[Result, Result], names: tuple[str, str]) -> s
     )
 
 
-class Comparison:
+class RunComparison:
     """What two runs have in common and where they differ, in words and figures."""
 
     def __init__(self, results: tuple[Result, Result], names: tuple[str, str]) -> None:

@@ -15,7 +15,7 @@ from drbo.claims.directions import EdgeDirection
 from drbo.data.checks.facts import ColumnFacts
 from drbo.graph.dag import dag_to_cpdag
 from drbo.result.files.export import printable
-from drbo.result.report.edge_columns import COLUMNS, FILTERS, Column
+from drbo.result.report.edge_columns import COLUMNS, FILTERS, EdgeColumn
 from drbo.result.report.plain_words import PlainWords
 from drbo.result.report.wording import wording_of
 from drbo.result.result import Result
@@ -34,7 +34,7 @@ CITATION = """\
 
 
 @dataclass(frozen=True)
-class Edge:
+class EdgePanel:
     """One row of the edge table."""
 
     source: str
@@ -62,7 +62,7 @@ class Content:
         order = {name: place for place, name in enumerate(COLUMNS)}
         shown = [name for name in table.columns if name not in ("source", "target", "directed", "contradicted")]
         shown.sort(key=lambda name: order.get(name, len(order) - 1.5))  # strangers before the reason, a long text
-        self.columns = [COLUMNS.get(name, Column(name.replace("_", " "), "")) for name in shown]
+        self.columns = [COLUMNS.get(name, EdgeColumn(name.replace("_", " "), "")) for name in shown]
         self.filter = self._filter(table)
         self.edges = [
             self._edge(record, one, sign, shown)
@@ -236,7 +236,7 @@ class Content:
             facts.append(["levels", ", ".join(column.levels)])
         return facts
 
-    def _edge(self, record: dict[Any, Any], one: EdgeDirection, sign: str, shown: list[str]) -> Edge:
+    def _edge(self, record: dict[Any, Any], one: EdgeDirection, sign: str, shown: list[str]) -> EdgePanel:
         cells = [column.write(record[name]) for name, column in zip(shown, self.columns, strict=True)]
         shares = [
             min(1.0, abs(float(record[name]))) if column.bar and not np.isnan(record[name]) else None
@@ -249,7 +249,7 @@ class Content:
             for name, column, cell in zip(shown, self.columns, cells, strict=True)
             if cell and name != "direction"
         ]
-        return Edge(one.cause, one.effect, one.direction, sign, cells, shares, strength, facts)
+        return EdgePanel(one.cause, one.effect, one.direction, sign, cells, shares, strength, facts)
 
     def _filter(self, table: Any) -> dict[str, Any] | None:
         for column, words in FILTERS:

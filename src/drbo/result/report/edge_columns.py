@@ -9,7 +9,7 @@ from drbo.result.files.export import printable
 
 
 @dataclass(frozen=True)
-class Column:
+class EdgeColumn:
     """A column of the edge table: its title, what it means, how its figures are written, and if it gets a bar."""
 
     title: str
@@ -33,34 +33,40 @@ class Column:
 
 #: Columns of Result.edges() that the report knows; others are shown under their own name.
 COLUMNS = {
-    "direction": Column(
+    "direction": EdgeColumn(
         "direction", "supported: by the data or by you; assumed: preferred by the score, unconfirmed; open: unknown"
     ),
-    "ground": Column("ground", "what supports the direction: given by you, noise check, or class (see the details)"),
-    "weight": Column("weight", "change in the effect per unit of the cause, with its other causes held fixed", "+.3g"),
-    "standardised_weight": Column(
+    "ground": EdgeColumn(
+        "ground", "what supports the direction: given by you, noise check, or class (see the details)"
+    ),
+    "weight": EdgeColumn(
+        "weight", "change in the effect per unit of the cause, with its other causes held fixed", "+.3g"
+    ),
+    "standardised_weight": EdgeColumn(
         "standardised", "the weight in standard deviations, comparable between edges", "+.2f", bar=True
     ),
-    "link_frequency": Column("linked", "share of resamples that contain the edge in either direction", ".2f", bar=True),
-    "frequency": Column("as drawn", "share of resamples that contain the edge exactly as drawn", ".2f"),
-    "source_tail": Column("tail at one end", "share of resamples with a tail there", ".2f"),
-    "source_arrow": Column("arrow at one end", "share of resamples with an arrow there", ".2f"),
-    "source_circle": Column("circle at one end", "share of resamples with a circle there", ".2f"),
-    "target_tail": Column("tail at other end", "share of resamples with a tail there", ".2f"),
-    "target_arrow": Column("arrow at other end", "share of resamples with an arrow there", ".2f"),
-    "target_circle": Column("circle at other end", "share of resamples with a circle there", ".2f"),
-    "p_link": Column("p link", "probability that the two are linked at all, in either direction", ".2f", bar=True),
-    "p_forward": Column(
+    "link_frequency": EdgeColumn(
+        "linked", "share of resamples that contain the edge in either direction", ".2f", bar=True
+    ),
+    "frequency": EdgeColumn("as drawn", "share of resamples that contain the edge exactly as drawn", ".2f"),
+    "source_tail": EdgeColumn("tail at one end", "share of resamples with a tail there", ".2f"),
+    "source_arrow": EdgeColumn("arrow at one end", "share of resamples with an arrow there", ".2f"),
+    "source_circle": EdgeColumn("circle at one end", "share of resamples with a circle there", ".2f"),
+    "target_tail": EdgeColumn("tail at other end", "share of resamples with a tail there", ".2f"),
+    "target_arrow": EdgeColumn("arrow at other end", "share of resamples with an arrow there", ".2f"),
+    "target_circle": EdgeColumn("circle at other end", "share of resamples with a circle there", ".2f"),
+    "p_link": EdgeColumn("p link", "probability that the two are linked at all, in either direction", ".2f", bar=True),
+    "p_forward": EdgeColumn(
         "p forward", "probability of an arrow as drawn; empty where the data say nothing valid about it", ".2f"
     ),
-    "p_backward": Column("p backward", "probability of an arrow the other way round", ".2f"),
-    "margin_removed": Column(
+    "p_backward": EdgeColumn("p backward", "probability of an arrow the other way round", ".2f"),
+    "margin_removed": EdgeColumn(
         "if removed", "score lost if the edge is removed and the rest of the graph is re-optimised", ".3g"
     ),
-    "margin_reversed": Column(
+    "margin_reversed": EdgeColumn(
         "if reversed", "score lost if the edge is reversed and the rest of the graph is re-optimised", ".3g"
     ),
-    "reason": Column("why this direction", "what determines the direction of the edge; tie: nothing does"),
+    "reason": EdgeColumn("why this direction", "what determines the direction of the edge; tie: nothing does"),
 }
 #: What the filter works on: the first of these that the edges have.
 FILTERS = (

@@ -8,7 +8,7 @@ from drbo.result.result import Result
 
 
 @dataclass(frozen=True)
-class Matrix:
+class TargetMatrix:
     """One row per experiment beside the control, one column per variable that some experiment changes."""
 
     control: str
@@ -17,7 +17,7 @@ class Matrix:
     remarks: tuple[str, ...] = ()  # about the form of the mechanisms
 
 
-def matrix(result: Result) -> Matrix | None:
+def matrix(result: Result) -> TargetMatrix | None:
     """Return the matrix of a result; None where the rows come from no experiments.
 
     Examples
@@ -41,4 +41,4 @@ def matrix(result: Result) -> Matrix | None:
         for label, count in zip(found.labels[1:], found.rows[1:], strict=True)
     ]
     remarks = tuple(printable(line) for line in form_remarks(found, result.scoring.regression))
-    return Matrix(printable(found.labels[0]), tuple(printable(name) for name in changed), tuple(rows), remarks)
+    return TargetMatrix(printable(found.labels[0]), tuple(printable(name) for name in changed), tuple(rows), remarks)

@@ -11,7 +11,7 @@ from drbo.result.pictures.routes import LAYER, box_widths, knots, label, with_po
 from drbo.result.report.drawing import Drawing, Line, line_width
 from drbo.result.result import Result
 
-Pair = tuple[int, int]
+RunPair = tuple[int, int]
 
 
 def side_by_side(

@@ -13,7 +13,7 @@ from drbo.claims.refits.confidence import Confidence
 from drbo.constraints import Constraints
 from drbo.graph.marks import MarkedGraph
 from drbo.result.files.export import Notes, printable
-from drbo.result.words.reading import Ends, Look, Reading, SummaryLines
+from drbo.result.words.reading import EndLook, Ends, Reading, SummaryLines
 from drbo.result.words.summary import before_pruning, counted, hidden_words, runner_up, than_before_pruning
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 #: How a direction is written between two names, and how its arrow is drawn.
 SIGNS: dict[Direction, str] = {"supported": "->", "assumed": "-?>", "open": "--"}
-HEADS: dict[Direction, Look] = {"supported": "solid", "assumed": "hollow", "open": "none"}
+HEADS: dict[Direction, EndLook] = {"supported": "solid", "assumed": "hollow", "open": "none"}
 #: What a supported direction rests on, beside that no cause is hidden.
 GROUNDS = {
     "class": "directions by class rest on independences in the table, none of them a coincidence (faithfulness)",

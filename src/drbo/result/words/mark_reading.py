@@ -17,7 +17,7 @@ from drbo.graph.marks import ARROW, CIRCLE, MARK_NAMES, TAIL, MarkedGraph
 from drbo.graph.pag import member_of, pag_of, visible
 from drbo.result.files.export import Notes
 from drbo.result.words.mark_words import ASSUMED, KNOWLEDGE, SIGNS, mark_notes, meaning, sign_of
-from drbo.result.words.reading import Ends, Look, Pair, Reading, SummaryLines
+from drbo.result.words.reading import EndLook, Ends, Pair, Reading, SummaryLines
 
 if TYPE_CHECKING:
     from drbo.data.statistics.statistics import Statistics
@@ -105,8 +105,8 @@ class MarkReading(Reading):
     def ends(self) -> Ends:
         found: Ends = {}
         for edge, (source, target), one in zip(self.edges, self.marks, self.result.directions, strict=True):
-            head: Look = "hollow" if one.direction == "assumed" else "solid"
-            looks: dict[int, Look] = {TAIL: "none", CIRCLE: "circle", ARROW: head}
+            head: EndLook = "hollow" if one.direction == "assumed" else "solid"
+            looks: dict[int, EndLook] = {TAIL: "none", CIRCLE: "circle", ARROW: head}
             found[edge] = (looks[source], looks[target])
         return found
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from drbo.graph.marks import ARROW, CIRCLE, TAIL
-from drbo.result.words.reading import Look
+from drbo.result.words.reading import EndLook
 
 #: The signs of edges, and what each says.
 SIGNS = (
@@ -59,7 +59,7 @@ def meaning(marks: tuple[int, int], source: str, target: str, *, visible: bool) 
     return words.get(marks, tail)
 
 
-def mark_notes(drawn: Mapping[tuple[int, int], tuple[Look, Look]]) -> list[str]:
+def mark_notes(drawn: Mapping[tuple[int, int], tuple[EndLook, EndLook]]) -> list[str]:
     """Return the legend of a picture: what the marks in it mean.
 
     Examples

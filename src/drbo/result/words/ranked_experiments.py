@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas as pd
 
-Edge = tuple[str, str]
+NamedEdge = tuple[str, str]
 
 #: Less information than this, in bits, and chances this close to 1 are rounding.
 ROUNDING = 1e-9
@@ -28,7 +28,7 @@ class NextExperiment:
     column: str
     cost: float
     information: float
-    settles: tuple[Edge, ...]
+    settles: tuple[NamedEdge, ...]
     settled_in_all: float  # expected number of edges that are settled, with those that follow
     rows_needed: int | None  # to settle all of ``settles`` with probability 0.8; None: unknown, or more than a million
     open_after: tuple[tuple[str, str, float], ...]
@@ -59,8 +59,8 @@ class NextExperiments:
     goal: str  # what is asked, in words
     rows: int | None  # planned for each experiment; None: enough
     unknown: float = 0.0  # bits: the entropy of the answer over the graphs that are left
-    open: tuple[Edge, ...] = ()  # edges whose direction is open
-    assumed: tuple[Edge, ...] = ()  # and assumed
+    open: tuple[NamedEdge, ...] = ()  # edges whose direction is open
+    assumed: tuple[NamedEdge, ...] = ()  # and assumed
     experiments: tuple[NextExperiment, ...] = ()
     batch: tuple[str, ...] = ()  # the experiments to make at the same time
     batch_information: float = 0.0

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from drbo.result.result import Result
 
 #: How the end of an edge is drawn.
-Look = Literal["none", "circle", "solid", "hollow"]
-Ends = dict[tuple[int, int], tuple[Look, Look]]
+EndLook = Literal["none", "circle", "solid", "hollow"]
+Ends = dict[tuple[int, int], tuple[EndLook, EndLook]]
 #: Both ends of an edge.
 Pair = tuple[int, int]
 

@@ -14,7 +14,7 @@ from drbo.arrays import Bools, Floats, Indices, Ints
 from drbo.machine.threads import crew
 
 
-class Rules(NamedTuple):
+class ClimbRules(NamedTuple):
     """What the climb maximises, and which DAGs it may visit."""
 
     allowed: Bools  # (d, d): i -> j may be present
@@ -56,7 +56,7 @@ Fill = Callable[[Indices, Bools], _core.FamilyTable]
 def climb_all(
     dags: Bools,  # (S, d, d): a start for each drawn function
     drawn: Drawn,
-    rules: Rules,
+    rules: ClimbRules,
     known: _core.FamilyTable,
     fill: Fill | None = None,
 ) -> Bools:
@@ -95,7 +95,7 @@ def toggled(nodes: Indices, parents: Bools) -> tuple[Indices, Bools]:
 def jump(
     dag: Bools,  # (d, d)
     pairs: Ints,  # (k, 2)
-    rules: Rules,
+    rules: ClimbRules,
 ) -> Bools:
     """Return the DAG after k changes: each pair that is linked is unlinked or turned, each other one linked.
 
@@ -131,7 +131,7 @@ def shares(
     draw: int,
     nodes: Ints,  # (m,)
     parents: Bools,  # (m, d)
-    rules: Rules,
+    rules: ClimbRules,
     known: _core.FamilyTable,
     cheap: _core.FamilyTable,
 ) -> tuple[Floats, Floats]:

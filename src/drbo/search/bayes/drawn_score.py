@@ -9,7 +9,7 @@ from drbo.graph.dag import topological_order
 from drbo.scores.base import Score
 from drbo.scores.families import Families
 from drbo.search.bayes import climb
-from drbo.search.bayes.climb import Drawn, Rules
+from drbo.search.bayes.climb import ClimbRules, Drawn
 from drbo.search.bayes.surrogate import GpSurrogate
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.evaluation.promotion import Promotion
@@ -86,7 +86,7 @@ class Landscape:
         self.code = rng.integers(1, 2**63, size=(d, d + 1), dtype=np.uint64)
         self.known = _core.FamilyTable(self.code)
         self._cheap = CheapTable(relative, self.code) if relative else None
-        self.rules = Rules(
+        self.rules = ClimbRules(
             allowed=constraints.allowed,
             required=constraints.required,
             max_parents=constraints.max_parents.astype(np.int64),

@@ -44,7 +44,7 @@ _holding = threading.Lock()  # a Dask worker may have several threads
 
 
 @dataclass(frozen=True)
-class Answer:
+class WorkerReply:
     """What a worker sends back: values and seconds, or why there are none."""
 
     values: Floats | None = None
@@ -53,20 +53,20 @@ class Answer:
     problem: str = ""
 
 
-def compute(digest: str, blob: bytes | None, keys: Sequence[bytes], n_threads: int) -> Answer:
+def compute(digest: str, blob: bytes | None, keys: Sequence[bytes], n_threads: int) -> WorkerReply:
     """Score families on a worker; the score is kept there for the next time.
 
     It uses as many threads as at home, because torch cuts its sums elsewhere with another number of threads.
     """
     score: Score | None = held(digest, blob, n_threads)
     if score is None:
-        return Answer(wanted=True)
+        return WorkerReply(wanted=True)
     start = time.perf_counter()
     try:
         values = local_scores(score, Families.from_keys(keys, score.n_nodes))
     except ScoreError as error:
-        return Answer(problem=error.message)
-    return Answer(values, time.perf_counter() - start)
+        return WorkerReply(problem=error.message)
+    return WorkerReply(values, time.perf_counter() - start)
 
 
 def held(digest: str, blob: bytes | None, n_threads: int) -> Any:
@@ -88,7 +88,7 @@ class _Piece:
     rows: Indices  # where they stood before the cut
     with_score: bool = False
     losses: int = 0
-    begun: "Future[Answer] | None" = None  # was given away before anybody waited for it
+    begun: "Future[WorkerReply] | None" = None  # was given away before anybody waited for it
     values: Floats | None = None  # once they are known
 
 
@@ -215,7 +215,7 @@ class Workers:
         """Give pieces to the executor until all are answered, and return them."""
         waiting, deadline = deque(piece for piece in pieces if piece.values is None), current()
 
-        def watch(running: "Running[Answer, _Piece]") -> None:
+        def watch(running: "Running[WorkerReply, _Piece]") -> None:
             deadline.check()
             self._check_timeout(running)
 
@@ -225,12 +225,12 @@ class Workers:
                 self._take(future, piece, waiting)
         return pieces
 
-    def _given(self, piece: _Piece) -> "Future[Answer]":
+    def _given(self, piece: _Piece) -> "Future[WorkerReply]":
         """Return the future of a piece that was begun, or give it away now."""
         begun, piece.begun = piece.begun, None
         return self._submit(piece) if begun is None or begun.cancelled() else begun
 
-    def _submit(self, piece: _Piece) -> "Future[Answer]":
+    def _submit(self, piece: _Piece) -> "Future[WorkerReply]":
         if self._blob is None:
             self._blob = _pickled(self.score)
             self._digest = hashlib.sha256(self._blob).hexdigest()
@@ -240,7 +240,7 @@ class Workers:
         except Exception as error:  # a pool that broke, a client that is closed, a scheduler that is gone
             raise gone(error) from error
 
-    def _take(self, future: "Future[Answer]", piece: _Piece, waiting: "deque[_Piece]") -> None:
+    def _take(self, future: "Future[WorkerReply]", piece: _Piece, waiting: "deque[_Piece]") -> None:
         """Keep the values of an answer, or give its piece away once more."""
         try:
             answer = future.result()
@@ -269,7 +269,7 @@ class Workers:
             why = f"{type(error).__name__}: {error}".rstrip(": ")
             raise _lost_for_good(self.score, piece, why) from error
 
-    def _check_timeout(self, running: "Running[Answer, _Piece]") -> None:
+    def _check_timeout(self, running: "Running[WorkerReply, _Piece]") -> None:
         limit = self.timeout or np.inf
         for future, (piece, since) in running.items():
             late = time.monotonic() - since - limit * len(piece.families)

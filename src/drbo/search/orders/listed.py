@@ -16,7 +16,7 @@ from drbo.constraints import Constraints
 from drbo.graph.dag import topological_order
 from drbo.scores.base import Score
 from drbo.scores.families import Families
-from drbo.search.known_orders import KnownFamilies
+from drbo.search.known_orders import OrderedFamilies
 
 #: Scores closer than this share count as equal.
 SAME = 1e-9
@@ -109,7 +109,7 @@ class Listed:
 
     def best(self, dag: Bools, rng: np.random.Generator) -> Bools:
         """Return the best DAG of climbs over orders: the first from a DAG, the others with a few nodes moved."""
-        families, d = KnownFamilies(self._nodes, self._parents, self._shares), len(dag)
+        families, d = OrderedFamilies(self._nodes, self._parents, self._shares), len(dag)
         order, chosen, best = families.climb(topological_order(dag), rng.permutation(d))
         waited, patience = 0, min(CLIMBS * d, WORK // d**4)
         while waited < patience:

@@ -13,7 +13,7 @@ from drbo.paper_settings import PaperSettings
 from drbo.scores.families import Families
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.paper.cuda_graphs import has_triton
-from drbo.search.paper.networks import BATCH_NORM_EPS, Draws, DropoutSurrogate
+from drbo.search.paper.networks import BATCH_NORM_EPS, DropoutSurrogate, NetworkDraws
 from drbo.search.paper.region import Candidates
 from drbo.search.paper.score_tensors import Prices, combined
 from drbo.search.paper.space import Space
@@ -148,7 +148,7 @@ class Acquisition:
         """Whether one kernel can decode and price these candidates."""
         return has_triton(self.surrogate.device) and self.prices.each is not None and self.space.independent
 
-    def batched(self, candidates: Candidates, draws: Draws) -> tuple[Tensor, Tensor]:
+    def batched(self, candidates: Candidates, draws: NetworkDraws) -> tuple[Tensor, Tensor]:
         """Return drawn local values (d, C, S) and prices (d, C), by batched matrix products."""
         nodes = torch.arange(self.space.n_nodes, device=candidates.center.device)
         parents = self.space.parents(candidates.vectors(), nodes)
@@ -156,7 +156,7 @@ class Acquisition:
         local = self.surrogate.to_local(nodes, draws.values(nodes, seen))
         return local, self.prices.of(nodes, parents, seen)
 
-    def compiled(self, candidates: Candidates, draws: Draws) -> tuple[Tensor, Tensor]:
+    def compiled(self, candidates: Candidates, draws: NetworkDraws) -> tuple[Tensor, Tensor]:
         """Return the same, by sums of rows for the families that differ from the centre's."""
         center_codes, codes, changed = self.space.codes(candidates, self.inputs)
         d, n = changed.shape
@@ -175,7 +175,7 @@ class Acquisition:
         )
         return local, self.compiled_price(candidates, codes)
 
-    def fused(self, candidates: Candidates, draws: Draws) -> tuple[Tensor, Tensor]:
+    def fused(self, candidates: Candidates, draws: NetworkDraws) -> tuple[Tensor, Tensor]:
         """Return the same by one GPU kernel."""
         from drbo.search.paper import gpu_draws  # compiled by Triton: only where it is used
 

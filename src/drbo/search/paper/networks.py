@@ -46,7 +46,7 @@ RANGES = {
 
 
 @dataclass
-class Draws:
+class NetworkDraws:
     """Functions drawn from the posterior: one dropout mask per function and network."""
 
     weight1: Tensor  # (d, n_inputs, h)
@@ -301,7 +301,7 @@ class DropoutSurrogate:
         self.activation_mean = mean
         self.activation_var = (second / (1.0 - self.settings.paper.dropout) - mean.square()).clamp(min=0.0)
 
-    def draw(self, n: int, generator: torch.Generator) -> Draws:
+    def draw(self, n: int, generator: torch.Generator) -> NetworkDraws:
         """Draw n functions from the posterior."""
         p = self._p
         v = p["gamma"] * p["w2"] * (self.activation_var + BATCH_NORM_EPS).rsqrt()
@@ -309,7 +309,7 @@ class DropoutSurrogate:
         offset = offset - (self.activation_mean * v).sum(1, keepdim=True)
         kept = self._kept(torch.Size((*v.shape, n)), generator)
         output = v[:, :, None] * kept / (1.0 - self.settings.paper.dropout)
-        return Draws(p["w1"], p["b1"], output, offset, self.inputs)
+        return NetworkDraws(p["w1"], p["b1"], output, offset, self.inputs)
 
     def sample_rows(self, nodes: Tensor, seen: Tensor, generator: torch.Generator) -> Tensor:
         """Return one draw (m, C) per row of 0.0/1.0 inputs (m, C, n_inputs), each with a mask of its own.

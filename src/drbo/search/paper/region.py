@@ -46,7 +46,7 @@ class Candidates:
         return vectors.scatter_(1, coordinate, self.value[rows])[:, :-1]
 
 
-class Moves(NamedTuple):
+class RegionMoves(NamedTuple):
     """What the moves of candidates are drawn from: a cube, and a Sobol sequence."""
 
     n: int  # candidates
@@ -129,7 +129,7 @@ class TrustRegion:
         probability = min(1.0, self.settings.paper.moved_coordinates / self.dim)
         draw = _moved_compiled if device.type == "cpu" else _moved_fused if has_triton(device) else _moved
         sobol = self.sobol(n, generator, device)
-        moves = Moves(n, moves_kept(self.dim, self.settings), probability, low, width, *sobol)
+        moves = RegionMoves(n, moves_kept(self.dim, self.settings), probability, low, width, *sobol)
         return Candidates(center, *draw(moves, generator))
 
     def sobol(self, n: int, generator: torch.Generator, device: torch.device) -> tuple[Tensor, Tensor]:
@@ -159,7 +159,7 @@ def moves_kept(dim: int, settings: Settings) -> int:
     return min(dim, int(expected + 10 * expected**0.5 + 1))
 
 
-def _moved_compiled(moves: Moves, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+def _moved_compiled(moves: RegionMoves, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """Return moved coordinates (n, room), free places dim, and their new values; on the CPU."""
     n, room, probability, low, width, directions, shift = moves
     coordinate, value = torch.empty(n, room, dtype=torch.int32), torch.empty(n, room)
@@ -177,7 +177,7 @@ def _moved_compiled(moves: Moves, generator: torch.Generator) -> tuple[Tensor, T
     return coordinate, value
 
 
-def _moved_fused(moves: Moves, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+def _moved_fused(moves: RegionMoves, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """Return the same in one kernel; other random numbers."""
     from drbo.search.paper import gpu_draws  # compiled by Triton: only where it is used
 
@@ -188,7 +188,7 @@ def _moved_fused(moves: Moves, generator: torch.Generator) -> tuple[Tensor, Tens
     return coordinate.T, value.T
 
 
-def _moved(moves: Moves, generator: torch.Generator) -> tuple[Tensor, Tensor]:
+def _moved(moves: RegionMoves, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """Return the same as :func:`_moved_compiled`, with batched operations; other random numbers.
 
     Candidates are columns inside: sums along columns are much quicker on a GPU.
