@@ -101,6 +101,14 @@ def test_many_rows_of_categories_are_sampled_with_the_seed(rng):
     assert one == two
 
 
+def test_rows_that_are_counted_are_sampled_by_their_counts(rng):
+    codes, weights = (rng.random((MOST_ROWS + 500, 2)) > 0.5).astype(float), rng.integers(1, 9, MOST_ROWS + 500)
+    table = Statistics(codes, ("a", "b"), ("categorical",) * 2, (("x", "y"),) * 2, weights=weights.astype(float))
+    counted = suitable_tests(context_of(BDeu(table), table, CLEAN).inquiry)._tests
+    assert counted.weights.sum() == MOST_ROWS
+    assert 0 < len(counted.weights) < table.n_rows
+
+
 def test_the_tests_are_made_with_and_without_a_column_of_categories(rng):
     a, b, c, d = rng.normal(size=(4, 1500))
     frame = pd.DataFrame({"sex": (a > 0).astype(int), "b": b, "c": b + d, "e": b + c})

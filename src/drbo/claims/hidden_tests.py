@@ -6,6 +6,8 @@ of b and c, beside a -> b, makes a DAG draw b -> c and a -> c. The tests are tho
 score: partial correlations, or likelihood ratios of counts and of indicators.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from drbo.arrays import Bools
@@ -20,7 +22,7 @@ from drbo.independence.set_tests import OneByOne, PartialCorrelations, SetTests
 from drbo.scores.registry import score_class
 from drbo.search.ancestral.gfci import second_opinion
 
-#: Rows of categories that are tested, at most, where each counts once.
+#: Rows of categories that are tested, at most.
 MOST_ROWS = 5_000
 #: What is said where tests do not agree with the class, or something in the graph causes both.
 UNCONFIRMED = "The class has this direction, but a hidden cause of both columns is not excluded."
@@ -83,8 +85,15 @@ def suitable_tests(inquiry: Inquiry) -> SetTests | None:
 
 
 def _sampled(rows: Statistics, seed: int) -> Statistics:
-    """Return at most so many rows, unless rows have weights: then equal ones are merged already."""
-    if rows.n_rows <= MOST_ROWS or rows.weights is not None:
+    """Return at most so many rows; of rows that are counted, a sample of those that were counted."""
+    if rows.n_rows <= MOST_ROWS:
         return rows
-    drawn = np.random.default_rng(seed).choice(rows.n_rows, MOST_ROWS, replace=False)
-    return rows.take(np.sort(drawn), np.arange(rows.n_columns))
+    rng, columns = np.random.default_rng(seed), np.arange(rows.n_columns)
+    if rows.weights is None:
+        return rows.take(np.sort(rng.choice(rows.n_rows, MOST_ROWS, replace=False)), columns)
+    times = np.rint(rows.weights).astype(np.int64)
+    if (times != rows.weights).any():  # no counts
+        return rows
+    counts = rng.multivariate_hypergeometric(times, MOST_ROWS, method="marginals")
+    drawn = np.flatnonzero(counts)
+    return replace(rows.take(drawn, columns), weights=counts[drawn].astype(np.float64))
