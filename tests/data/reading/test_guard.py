@@ -239,6 +239,7 @@ def _feather(path):
 
 
 def _excel(path):
+    pytest.importorskip("python_calamine")
     write_xlsx(path, {"s": [["a", "b", "c"], [1.5, "x", None], [2, "y", True], [None, "x", 3]]})
 
 
@@ -392,6 +393,7 @@ def _duckdb_bomb(path):
 
 
 def _ods(path):
+    pytest.importorskip("python_calamine")
     """Write a spreadsheet of OpenDocument; cells are repeated by their number."""
     spaces = " ".join(
         f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"' for name in ("office", "table", "text")

@@ -58,8 +58,10 @@ def test_frames_come_back():
 
 @pytest.mark.parametrize("kind", ["str", "string", object])
 def test_repeated_texts_are_sent_once(kind):
-    missing = ["x"] if kind is object else [None]
-    frame = pd.DataFrame({"a": pd.Series(["y", "zoë", *missing, "y"] * 100, dtype=kind)})
+    texts = pd.Series(["y", "zoë", "x", "y"] * 100, dtype=kind)
+    if texts.dtype != object:  # where missing cells are a part of the type; not of "str" before pandas 3
+        texts = texts.where(texts != "x")
+    frame = pd.DataFrame({"a": texts})
     assert len(_written(dict(frame.items()))) < 400 * 5
     pd.testing.assert_frame_equal(pd.DataFrame(_again(dict(frame.items()))), frame)
 
