@@ -321,6 +321,19 @@ def test_streams_are_the_same_as_without_a_guard_and_share_a_process(stream, mon
     assert not guard._idle
 
 
+def test_a_user_with_many_pipes_reads_through_small_ones(stream, monkeypatch, started):
+    begin = subprocess.Popen
+
+    def refused(*words, pipesize=None, **options):
+        if pipesize is not None:
+            raise PermissionError
+        return begin(*words, **options)
+
+    monkeypatch.setattr(subprocess, "Popen", refused)
+    assert len(drbo.read_table(stream[1] / "t.parquet")) == 900
+    release()
+
+
 def test_names_of_files_are_those_of_the_current_folder(stream, monkeypatch):
     _, folder = stream
     (folder / "other").mkdir()

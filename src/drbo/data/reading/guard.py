@@ -50,6 +50,7 @@ SET = {
     "ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUTF8": "1",
 }  # fmt: skip
 _PIPE_BYTES = 2**20
+_PYTHON = os.path.abspath(sys.executable)  # a relative path would end with the current folder
 _LAST_SECONDS = 1.0  # of a process that has closed its output
 _KINDS = {kind.__name__: kind for kind in (DataError, SettingsError)}
 _TRUST = "it may be damaged, or a decompression bomb; if you trust the file, "
@@ -161,11 +162,10 @@ class Guard:
     def __init__(self) -> None:
         self._path, self._limits, self._deadline = Path(), ChildLimits(0, 0), Deadline()
         self._done, self._parent, self._in_pieces = Event(), os.getpid(), False
-        self._process = subprocess.Popen(
-            [sys.executable, *COMMAND],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=_environment(),
-            bufsize=_PIPE_BYTES, pipesize=_PIPE_BYTES,
-        )  # fmt: skip
+        try:
+            self._process = _started(pipesize=_PIPE_BYTES)
+        except PermissionError:  # this user has many pipes open: Linux grants no more large ones
+            self._process = _started()
         Thread(target=self._watch, name="drbo-guard", daemon=True).start()
 
     def is_mine(self) -> bool:
@@ -257,6 +257,14 @@ class Guard:
 
     def _refused(self, words: str) -> DataError:
         return DataError(f"file '{self._path}': {words}", hint=_PIECES if self._in_pieces else _WHOLE)
+
+
+def _started(**options: Any) -> "subprocess.Popen[bytes]":
+    """Start a process that reads files."""
+    return subprocess.Popen(
+        [_PYTHON, *COMMAND], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        env=_environment(), bufsize=_PIPE_BYTES, **options,
+    )  # fmt: skip
 
 
 class _Answer:
