@@ -7,9 +7,9 @@ import pytest
 
 from drbo import DrBO
 from drbo.claims import noise_check
+from drbo.claims.claim import MAX_EDGES, Context
 from drbo.claims.noise_check import (
     LOCATION_SCALE_ROWS,
-    MAX_EDGES,
     SHOWN_PROBABILITY,
     LinearGraphChecks,
     NoiseChecks,
@@ -208,7 +208,7 @@ def test_arrows_with_many_causes_are_not_checked():
 def test_large_graphs_are_not_checked():
     dag = np.triu(np.ones((46, 46), dtype=bool), 1)
     assert dag.sum() > MAX_EDGES
-    context = SimpleNamespace(answer=SimpleNamespace(dag=dag))
+    context = Context(inquiry=None, answer=SimpleNamespace(dag=dag))
     assert NoiseClaim().too_much(context) == "the graph has more than 1,000 edges"
     dag[0] = False
     assert NoiseClaim().too_much(context) == ""

@@ -4,10 +4,11 @@ Claims read the answer and change nothing. :mod:`drbo.claims.runner` runs them, 
 them.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from drbo.claims.denial import Denial, Ground
 from drbo.constraints import Constraints
@@ -19,6 +20,9 @@ from drbo.settings import Settings
 
 if TYPE_CHECKING:
     from drbo.claims.answer.stages import Answer
+
+#: The edges of larger graphs are not tested one by one, which would take longer than the search for them.
+MAX_EDGES = 1_000
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -66,6 +70,16 @@ class Context:
     def score(self) -> Score:
         return self.inquiry.score
 
+    @property
+    def has_arrows(self) -> bool:
+        """Whether the answer has arrows to speak of; where causes may be hidden, its marks say more than they do."""
+        return not self.inquiry.hidden and bool(self.answer.dag.any())
+
+    @property
+    def too_many_edges(self) -> str:
+        """Why the edges of a graph are not tested one by one; empty: they are."""
+        return f"the graph has more than {MAX_EDGES:,} edges" if self.answer.dag.sum() > MAX_EDGES else ""
+
 
 class Ruling(NamedTuple):
     """What a claim found."""
@@ -75,7 +89,7 @@ class Ruling(NamedTuple):
     skipped: str = ""  # why the claim could not be made, in words; empty: it was made
 
 
-class Claim(Protocol):
+class Claim(ABC):
     """Something said about an answer, by a rule that every table passes through.
 
     Attributes
@@ -86,22 +100,34 @@ class Claim(Protocol):
     denies : the grounds of support that it may deny. Where the claim applies and is skipped, they support nothing.
     """
 
-    name: str
-    title: str
-    after: tuple[str, ...]
-    denies: tuple[Ground, ...]
+    name: ClassVar[str]
+    title: ClassVar[str]
+    after: ClassVar[tuple[str, ...]] = ()
+    denies: ClassVar[tuple[Ground, ...]] = ()
 
     def relevant(self, context: Context) -> bool:
-        """Tell whether the claim has anything to say about such a table and score."""
-        ...
+        """Tell whether the claim has anything to say: by default about arrows, unless causes may be hidden."""
+        return context.has_arrows
 
     def too_much(self, context: Context) -> str:
         """Return why the claim would take too long, by counts and never by a clock; empty: it would not."""
-        ...
+        return ""
 
+    @abstractmethod
     def run(self, context: Context) -> Ruling:
         """Make the claim; raises an OutOfTimeError if the run has to end before that."""
-        ...
+
+
+class ResidualClaim(Claim):
+    """A claim that tests the residuals of the rows at the arrows of the class."""
+
+    denies = ("class",)
+
+    def relevant(self, context: Context) -> bool:
+        return context.has_arrows and context.inquiry.control.n_rows > 0
+
+    def too_much(self, context: Context) -> str:
+        return context.too_many_edges
 
 
 def denials(claim: Claim, sentences: Mapping[tuple[str, str], str]) -> tuple[Denial, ...]:

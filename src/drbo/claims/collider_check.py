@@ -9,9 +9,8 @@ of the class arrows of ``bic-nv`` that were in doubt, 10 of 34 were right, of th
 import numpy as np
 
 from drbo.arrays import Bools
-from drbo.claims.claim import Context, Ruling, denials
-from drbo.claims.denial import Ground
-from drbo.claims.noise_check import MAX_CAUSES, too_many_edges
+from drbo.claims.claim import Context, ResidualClaim, Ruling, denials
+from drbo.claims.noise_check import MAX_CAUSES
 from drbo.deadline import current
 from drbo.graph.dag import topological_order
 from drbo.independence.rank_hsic import Independence
@@ -24,19 +23,10 @@ LEVEL = 0.01
 MANY = f"which was not tested, because they have more than {MAX_CAUSES} causes."
 
 
-class ColliderCheck:
+class ColliderCheck(ResidualClaim):
     """The claim that causes of one effect are as independent as the equivalence class says."""
 
     name, title = "colliders", "the test of causes that share an effect"
-    after: tuple[str, ...] = ()
-    denies: tuple[Ground, ...] = ("class",)
-
-    def relevant(self, context: Context) -> bool:
-        asked = context.inquiry
-        return not asked.hidden and bool(context.answer.dag.any()) and asked.control.n_rows > 0
-
-    def too_much(self, context: Context) -> str:
-        return too_many_edges(context)
 
     def run(self, context: Context) -> Ruling:
         regression = context.score.regression

@@ -9,8 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from drbo.arrays import Bools
-from drbo.claims.claim import Context, Ruling
-from drbo.claims.denial import Ground
+from drbo.claims.claim import Claim, Context, Ruling
 from drbo.claims.noise_check import MAX_CAUSES
 from drbo.claims.record import ExperimentRecord, Misfit
 from drbo.data.statistics.statistics import Statistics
@@ -29,18 +28,13 @@ MOST_ROWS = 500
 SHOWN = 5
 
 
-class Mechanisms:
+class Mechanisms(Claim):
     """The claim about the form of mechanisms: which targets may be bends, and what does not fit."""
 
     name, title = "mechanisms", "the test of mechanisms"
-    after: tuple[str, ...] = ()
-    denies: tuple[Ground, ...] = ()
 
     def relevant(self, context: Context) -> bool:
         return context.answer.experiments is not None
-
-    def too_much(self, context: Context) -> str:
-        return ""
 
     def run(self, context: Context) -> Ruling:
         answer, seed = context.answer, context.inquiry.seed

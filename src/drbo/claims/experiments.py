@@ -12,8 +12,7 @@ import numpy as np
 from drbo.arrays import Bools, Floats
 from drbo.choice.auto import experiment_score
 from drbo.claims.answer.prune import linear_weights
-from drbo.claims.claim import Context, Ruling, denials
-from drbo.claims.denial import Ground
+from drbo.claims.claim import Claim, Context, Ruling, denials
 from drbo.claims.record import ExperimentRecord, Target
 from drbo.claims.why import mpdag
 from drbo.constraints import Constraints
@@ -191,18 +190,14 @@ def unfollowed(
     return {arrow: label for arrow, label in found.items() if arrow not in followed}
 
 
-class Unfollowed:
+class Unfollowed(Claim):
     """The claim that effects follow where experiments change their causes."""
 
     name, title = "experiments", "the test of effects under experiments"
-    after: tuple[str, ...] = ()
-    denies: tuple[Ground, ...] = ("experiment", "noise-check", "class")
+    denies = ("experiment", "noise-check", "class")
 
     def relevant(self, context: Context) -> bool:
         return not context.inquiry.hidden and context.answer.experiments is not None
-
-    def too_much(self, context: Context) -> str:
-        return ""
 
     def run(self, context: Context) -> Ruling:
         found = unfollowed(context.score, context.table, context.answer.dag)

@@ -14,8 +14,8 @@ import numpy as np
 
 from drbo.arrays import Bools, Floats
 from drbo.claims.ancestral import ancestral_graph
-from drbo.claims.claim import Context, Ruling
-from drbo.claims.denial import Denial, Ground
+from drbo.claims.claim import Claim, Context, Ruling
+from drbo.claims.denial import Denial
 from drbo.constraints import Constraints
 from drbo.errors import ScoreError
 from drbo.scores.base import Score
@@ -73,17 +73,15 @@ def suspected(
     return Suspects(found, other & ~found)
 
 
-class HiddenCauses:
+class HiddenCauses(Claim):
     """The claim that the score does not rise with a hidden cause at an arrow of the class; for linear scores."""
 
     name, title = "hidden causes", "the search for hidden causes"
-    after: tuple[str, ...] = ()
-    denies: tuple[Ground, ...] = ("class",)
+    denies = ("class",)
 
     def relevant(self, context: Context) -> bool:
         linear = context.score.gaussian()
-        asked = not context.inquiry.hidden and bool(context.answer.dag.any())
-        return asked and linear is not None and linear.price is not None
+        return context.has_arrows and linear is not None and linear.price is not None
 
     def too_much(self, context: Context) -> str:
         return f"the table has more than {MOST_COLUMNS} columns" if len(context.answer.dag) > MOST_COLUMNS else ""

@@ -11,9 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from drbo.arrays import Bools
-from drbo.claims.claim import Context, Inquiry, Ruling, denials
-from drbo.claims.denial import Ground
-from drbo.claims.noise_check import too_many_edges
+from drbo.claims.claim import Claim, Context, Inquiry, Ruling, denials
 from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import dag_to_cpdag
 from drbo.graph.mag import ARROW
@@ -28,18 +26,14 @@ MOST_ROWS = 5_000
 UNCONFIRMED = "The class has this direction, but a hidden cause of both columns is not excluded."
 
 
-class HiddenTests:
+class HiddenTests(Claim):
     """The claim that tests which allow hidden causes find an arrow of the class."""
 
     name, title = "hidden-cause tests", "the tests that allow hidden causes"
-    after: tuple[str, ...] = ()
-    denies: tuple[Ground, ...] = ("class",)
-
-    def relevant(self, context: Context) -> bool:
-        return not context.inquiry.hidden and bool(context.answer.dag.any())
+    denies = ("class",)
 
     def too_much(self, context: Context) -> str:
-        return too_many_edges(context)
+        return context.too_many_edges
 
     def run(self, context: Context) -> Ruling:
         dag, names = context.answer.dag, context.table.names

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from drbo.arrays import Bools
-from drbo.claims.claim import Context, Ruling
-from drbo.claims.denial import Denial, Ground
+from drbo.claims.claim import Context, ResidualClaim, Ruling
+from drbo.claims.denial import Denial
 from drbo.claims.record import CheckedEdge, NoiseCheck, Verdict
 from drbo.deadline import current
 from drbo.independence.rank_hsic import Independence
@@ -38,8 +38,6 @@ NOISE_LEVEL = 0.01
 #: Arrows are not checked if both ends have more causes than this together: such regressions take too long and too many
 #: rows.
 MAX_CAUSES = 8
-#: Graphs with more edges are not checked, which would take longer than the search for them.
-MAX_EDGES = 1_000
 #: A family of a nonlinear score passes its residual check above this p-value.
 FAMILY_LEVEL = 0.05
 #: Probabilities below this are not shown.
@@ -266,24 +264,10 @@ class LinearGraphChecks(NoiseChecks):
         return "undecided" if verdict in ("forward", "reverse") and not curved else verdict, found
 
 
-def too_many_edges(context: Context) -> str:
-    """Return why the residuals of a graph are not tested; empty: they are."""
-    return f"the graph has more than {MAX_EDGES:,} edges" if context.answer.dag.sum() > MAX_EDGES else ""
-
-
-class NoiseClaim:
+class NoiseClaim(ResidualClaim):
     """The claim that residuals tell the direction of an arrow, or at least do not speak against it."""
 
     name, title = "noise check", "the noise check"
-    after: tuple[str, ...] = ()
-    denies: tuple[Ground, ...] = ("class",)
-
-    def relevant(self, context: Context) -> bool:
-        asked = context.inquiry
-        return not asked.hidden and bool(context.answer.dag.any()) and asked.control.n_rows > 0
-
-    def too_much(self, context: Context) -> str:
-        return too_many_edges(context)
 
     def run(self, context: Context) -> Ruling:
         regression, checks = context.score.regression, context.answer.checks

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from drbo.claims.claim import Context, Ruling, denials
-from drbo.claims.denial import Ground
+from drbo.claims.claim import Claim, Context, Ruling, denials
 from drbo.data.checks.audit import audit, audit_arrows
 from drbo.deadline import current
 from drbo.graph.dag import dag_to_cpdag
@@ -22,18 +21,14 @@ SERIAL = (
 )
 
 
-class RowAudit:
+class RowAudit(Claim):
     """What the rows and columns look like, and whether rows are independent."""
 
     name, title = "audit", "the audit of the table"
-    after: tuple[str, ...] = ()
-    denies: tuple[Ground, ...] = ("noise-check", "class")
+    denies = ("noise-check", "class")
 
     def relevant(self, context: Context) -> bool:
         return True
-
-    def too_much(self, context: Context) -> str:
-        return ""
 
     def run(self, context: Context) -> Ruling:
         asked, answer = context.inquiry, context.answer

@@ -28,8 +28,8 @@ def run_claims(claims: Iterable[Claim], context: Context) -> Rulings:
     Examples
     --------
     >>> from types import SimpleNamespace
-    >>> class Silent:
-    ...     name, title, after, denies = "silent", "A test", (), ("class",)
+    >>> class Silent(Claim):
+    ...     name, title, denies = "silent", "a test", ("class",)
     ...     def relevant(self, context): return True
     ...     def too_much(self, context): return "too many columns"
     ...     def run(self, context): return Ruling()

@@ -15,9 +15,9 @@ from drbo.claims.ancestral import ancestral_answer
 from drbo.claims.answer.class_member import agreeing_member, same_score
 from drbo.claims.answer.findings import Findings, look_back, redrawn
 from drbo.claims.answer.prune import BY_MOMENTS, prune
-from drbo.claims.claim import Inquiry
+from drbo.claims.claim import MAX_EDGES, Inquiry
 from drbo.claims.experiments import experiment_record
-from drbo.claims.noise_check import MAX_EDGES, noise_checks
+from drbo.claims.noise_check import noise_checks
 from drbo.claims.record import AncestralRecord, CheckedEdge, ExperimentRecord
 from drbo.deadline import OutOfTimeError, current, finishing
 from drbo.scores.families import Families
