@@ -157,7 +157,7 @@ def test_a_fit_that_has_no_time_for_the_noise_check_says_so(monkeypatch):
     def late(*_):
         raise OutOfTimeError
 
-    monkeypatch.setattr("drbo.claims.noise_check.noise_checks", late)
+    monkeypatch.setattr("drbo.claims.checks.noise_check.noise_checks", late)
     monkeypatch.setattr("drbo.claims.answer.stages.noise_checks", late)
     result = DrBO(score="splines", random_state=0).fit(_curved()).result_
     assert result.claims.noise == ()

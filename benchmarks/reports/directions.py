@@ -9,7 +9,7 @@ from benchmarks.experiments.kinds import HIDDEN, KINDS
 from benchmarks.reports.tables import header
 from benchmarks.rows import Row, grouped
 from benchmarks.studies.directions import BINS, CAPS, PAIR_KINDS
-from drbo.claims.noise_check import SHOWN_PROBABILITY, direction_probability
+from drbo.claims.checks.noise_check import SHOWN_PROBABILITY, direction_probability
 
 #: Shares of the pairs that are decided, the surest first.
 RATES = (0.1, 0.2, 0.5, 1.0)

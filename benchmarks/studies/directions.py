@@ -27,8 +27,8 @@ from benchmarks.parameters import Names, Numbers, Seeds
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import DrBO
+from drbo.claims.checks.noise_check import noise_checks
 from drbo.claims.directions import EdgeDirection, edge_directions
-from drbo.claims.noise_check import noise_checks
 from drbo.constraints import Constraints
 from drbo.data.statistics.statistics import Statistics
 from drbo.independence.residual_tests import TableTests

@@ -39,8 +39,8 @@ LEVELS = (20, 10, 5, 2)
 class Watch:
     """A callback that notes when each SHD is reached; its own work stops the clock."""
 
-    def __init__(self, data: np.ndarray, truth: np.ndarray, pruner: str, seed: int) -> None:
-        columns = Statistics.from_array(data).canonical_order(seed)[1]  # the search sees the columns in this order
+    def __init__(self, data: np.ndarray, truth: np.ndarray, pruner: str) -> None:
+        columns = Statistics.from_array(data).canonical_order()[1]  # the search sees the columns in this order
         self.pruner, self.data, self.truth = pruner, data[:, columns], truth[np.ix_(columns, columns)]
         self.start, self.paused = _clocks(), np.zeros(2)
         self.reached: dict[int, np.ndarray] = {}  # seconds and seconds of CPU
@@ -70,7 +70,7 @@ def one_run(graph: str, n: int, seed: int) -> Row:
     """Search one data set and return its row."""
     kind, score, pruner = CASES.get(graph, CASES["30ER8"])
     data = simulate(graph, kind, n=n, seed=seed)  # type: ignore[arg-type]
-    watch = Watch(data.X, data.dag, pruner, seed)
+    watch = Watch(data.X, data.dag, pruner)
     model = DrBO(score=score, random_state=seed, prune=pruner, device="cpu")
     model.fit(data.X, callbacks=[watch])
     seconds, cpu_seconds = watch.elapsed()

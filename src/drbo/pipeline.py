@@ -21,14 +21,14 @@ from drbo.choices import ScoreChoice
 from drbo.claims.answer.findings import claims_of
 from drbo.claims.answer.prune import linear_weights
 from drbo.claims.answer.stages import STAGES, Answer, improved
+from drbo.claims.checks.experiment_check import Mechanisms
+from drbo.claims.checks.noise_check import NoiseClaim
+from drbo.claims.checks.row_audit import RowAudit
 from drbo.claims.claim import Context, Inquiry
 from drbo.claims.denial import in_order
-from drbo.claims.experiment_check import Mechanisms
 from drbo.claims.experiments import shared_weights
-from drbo.claims.noise_check import NoiseClaim
 from drbo.claims.record import Claims
 from drbo.claims.registry import CLAIMS
-from drbo.claims.row_audit import RowAudit
 from drbo.claims.runner import Rulings, run_claims
 from drbo.data.checks.facts import Audit, Finding
 from drbo.data.checks.impute import imputations
@@ -176,6 +176,7 @@ def _inquiry(problem: Problem, outcome: Outcome) -> Inquiry:
         hidden=bool(request.choices.hidden),
         independent=request.choices.design.groups is False,
         stop=Asked(request.callbacks, progress),
+        rescored=problem.rescored,
     )
 
 

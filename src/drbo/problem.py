@@ -1,8 +1,9 @@
 """Turns the request of a fit into a search that is ready to run: score, knowledge, route and start."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,7 @@ class Problem:
     score: Score
     course: Course
     is_hurried: bool  # the time was over before rows and columns were put in order
+    rescored: Callable[[Statistics], Score] | None  # builds the score of other rows; None: it is bound to its own
 
     @property
     def table(self) -> Statistics:
@@ -120,7 +122,7 @@ def prepare(request: Request, data: Prepared, saved: Saved | None = None, choice
     choices.check_pruner(table)
     hurried = saved is None and table.is_hurried
     movable = isinstance(choice.name, (str, type)) and not hurried
-    job = Canonical(table, data.columns, request.seed, movable=movable)
+    job = Canonical(table, data.columns, movable=movable)
     constraints = Constraints.of(request.knowledge, table.names)
     options = where(choice.name, request.device, settings) | job.ordered_options(choice.options)
     _check_places(choice.name, data)
@@ -142,7 +144,12 @@ def prepare(request: Request, data: Prepared, saved: Saved | None = None, choice
         request=request, data=data, settings=settings, choice=choice, job=job, constraints=constraints, limits=limits,
         reasons=(*choice.reasons, why, *([NO_ORDER] if hurried else [])), score=score,
         course=course if saved is None else saved.course(course), is_hurried=hurried,
+        rescored=partial(_build, choice.name, options) if isinstance(choice.name, str | type) else None,
     )  # fmt: skip
+
+
+def _build(name: str | type[Score], options: dict[str, Any], table: Statistics) -> Score:
+    return build_score(name, table, options)
 
 
 def _check_places(score: Any, data: Prepared) -> None:

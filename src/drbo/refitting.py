@@ -99,14 +99,14 @@ class FittedModel:
         if not self.preparation.design.labels:  # otherwise the columns were found by name
             frame = frame.set_axis(self.columns, axis=1)
         table = self.preparation.again(frame, self.result.names, sample_weight)
-        job = Canonical(table, self.columns, self.result.seed, movable=True)
+        job = Canonical(table, self.columns, movable=True)
         score = build_score(self._score(), job.table, job.ordered_options(self.choice.options))
         dag = self.result.dag[np.ix_(job.columns, job.columns)]
         return float(Evaluator(score, Settings()).evaluate_one(dag).scores[0])
 
     def _refit(self, table: Statistics, columns: list[str], warm: bool) -> TableRefit:
         result, settings = self.result, Settings.from_dict(self.result.settings)
-        job = Canonical(table, columns, result.seed, movable=True, sort_rows=False)
+        job = Canonical(table, columns, movable=True, sort_rows=False)
         return TableRefit(
             name=self._score(),
             options=where(self._score(), self.device, settings) | job.ordered_options(self.choice.options),

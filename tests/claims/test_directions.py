@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from drbo.claims.checks.noise_check import against_class, noise_checks
 from drbo.claims.denial import ClaimRecord, Denial
 from drbo.claims.directions import NEITHER_FITS, edge_directions
-from drbo.claims.noise_check import against_class, noise_checks
 from drbo.claims.record import Margins
 from drbo.constraints import Constraints
 from drbo.data.statistics.statistics import Statistics
@@ -16,6 +16,7 @@ from tests.results import shares
 #: a -> c <- b -> d: the collider is compelled, b -> d is not.
 COLLIDER = np.array([[0, 0, 1, 0], [0, 0, 1, 1], [0, 0, 0, 0], [0, 0, 0, 0]], dtype=bool)
 EDGES = [("a", "c"), ("b", "c"), ("b", "d")]
+MADE = [ClaimRecord(name="colliders", status="ran", grounds=("class",))]
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +36,7 @@ def _directions(table, dag=COLLIDER, seed=0, constraints=None, *, families=False
         "score_equivalent": True,
         "checks": checks,
         "denials": against_class(checks, families=families),
+        "made": MADE,
         **options,
     }
     constraints = constraints or Constraints.of(Knowledge(), table.names)
@@ -45,27 +47,29 @@ def _claims(found):
     return {edge: (one.direction, one.ground) for edge, one in found.items()}
 
 
-def test_the_class_supports_by_a_decisive_margin(linear):
-    scale = {"evidence_scale": 2.0}
-    strong = _directions(linear, margins=_margins(9.3), **scale)  # odds of 100 are 9.21 on this scale
+def test_the_class_supports_where_claims_were_made(linear):
     supported, weak = ("supported", "class"), ("assumed", "")
-    assert _claims(strong) == {EDGES[0]: supported, EDGES[1]: supported, EDGES[2]: ("open", "")}
-    assert _claims(_directions(linear, margins=_margins(9.1), **scale))[EDGES[0]] == weak
-    assert _claims(_directions(linear, margins=_margins(9.3)))[EDGES[0]] == weak  # no evidence
-    assert _claims(_directions(linear))[EDGES[0]] == weak
-    assert _claims(_directions(linear, margins=_margins(np.nan), **scale))[EDGES[0]] == supported
-    assert _claims(_directions(linear, margins=_margins(np.nan, exact=False), **scale))[EDGES[0]] == weak
+    assert _claims(_directions(linear)) == {EDGES[0]: supported, EDGES[1]: supported, EDGES[2]: ("open", "")}
+    assert _claims(_directions(linear, made=()))[EDGES[0]] == weak
 
 
-def test_resamples_replace_the_margin(linear):
+def test_resamples_must_confirm_the_class(linear):
     graphs = [COLLIDER] * 8 + [COLLIDER.T] * 2
-    margins = {"margins": _margins(99.0), "evidence_scale": 2.0}
-    found = _directions(linear, confidence=shares(graphs, "abcd"), **margins)
+    found = _directions(linear, confidence=shares(graphs, "abcd"))
     assert _claims(found)[EDGES[0]] == ("supported", "class")
-    found = _directions(linear, confidence=shares(graphs[1:], "abcd"), **margins)
+    found = _directions(linear, confidence=shares(graphs[1:], "abcd"))
     assert _claims(found)[EDGES[0]] == ("assumed", "")
-    found = _directions(linear, confidence=shares([COLLIDER.T], "abcd", kind="seeds"), **margins)
+    assert "too few resamples" in found[EDGES[0]].sentence
+    found = _directions(linear, confidence=shares([COLLIDER.T], "abcd", kind="seeds"))
     assert _claims(found)[EDGES[0]] == ("supported", "class")  # other seeds are no other rows
+
+
+@pytest.mark.parametrize(("name", "direction"), [("stability", "supported"), ("hidden causes", "assumed")])
+def test_resamples_replace_halves_that_were_left_out_and_nothing_else(linear, name, direction):
+    made = [ClaimRecord(name=name, status="skipped", why="only sums are known", grounds=("class",))]
+    assert _directions(linear, made=made)[EDGES[0]].direction == "assumed"
+    resampled = _directions(linear, made=made, confidence=shares([COLLIDER] * 9, "abcd"))
+    assert resampled[EDGES[0]].direction == direction
 
 
 def test_linear_gaussian_noise_supports_nothing_beyond_the_class(linear):
@@ -86,7 +90,7 @@ def test_what_the_user_said_is_given(linear):
         constraints = Constraints.of(
             Knowledge.from_mapping({key: list(value) for key, value in statement.items()}), "abcd"
         )
-        found = _claims(_directions(linear, constraints=constraints))
+        found = _claims(_directions(linear, constraints=constraints, made=()))
         assert found[EDGES[2]] == given
         assert found[EDGES[0]] == ("assumed", "")
 
@@ -98,18 +102,15 @@ def test_what_follows_from_knowledge_and_class_is_no_better_than_the_class():
     table = Statistics.from_array(np.column_stack([a, a + e, a + e + f]), list("abc"))
     chain = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)
     constraints = Constraints.of(Knowledge(roots=["a"]), "abc")
-    margins = Margins(np.where(chain, 9.0, np.nan), np.where(chain, 50.0, np.nan), True)
     assert _claims(_directions(table, chain))[("b", "c")] == ("open", "")
-    known = {"constraints": constraints, "evidence_scale": 2.0}
-    assert _claims(_directions(table, chain, **known))[("b", "c")] == ("assumed", "")
-    assert _claims(_directions(table, chain, margins=margins, **known))[("b", "c")] == ("supported", "class")
+    assert _claims(_directions(table, chain, constraints=constraints, made=()))[("b", "c")] == ("assumed", "")
+    assert _claims(_directions(table, chain, constraints=constraints))[("b", "c")] == ("supported", "class")
 
 
-def test_experiments_support_with_a_decisive_margin(linear):
+def test_experiments_support_where_claims_were_made(linear):
     shown = {EDGES[2]: "Experiment 'hot' changes it."}
-    assert _claims(_directions(linear, experiments=shown))[EDGES[2]][1] != "experiment"
-    margins = Margins(np.full((4, 4), 9.0), np.full((4, 4), 50.0), True)
-    found = _directions(linear, experiments=shown, margins=margins, evidence_scale=2.0)
+    assert _claims(_directions(linear, experiments=shown, made=()))[EDGES[2]][1] != "experiment"
+    found = _directions(linear, experiments=shown)
     assert _claims(found)[EDGES[2]] == ("supported", "experiment")
     assert found[EDGES[2]].sentence == "Experiment 'hot' changes it."
 
@@ -117,8 +118,10 @@ def test_experiments_support_with_a_decisive_margin(linear):
 @pytest.fixture(scope="module")
 def curved():
     rng = np.random.default_rng(1)
-    x = rng.uniform(-1, 1, size=600)
-    return Statistics.from_array(np.column_stack([x, np.exp(1.5 * x) + 0.3 * rng.normal(size=600)]), ["dose", "effect"])
+    dose, noise = rng.uniform(-1, 1, size=1500), rng.normal(size=1500)
+    return Statistics.from_array(
+        np.column_stack([x, np.exp(1.5 * x) + 0.3 * rng.normal(size=1500)]), ["dose", "effect"]
+    )
 
 
 def test_the_noise_check_supports_and_contradicts_and_never_flips(curved):
@@ -155,9 +158,8 @@ def test_families_of_nonlinear_scores_must_pass_their_check():
     c = a + b + (1 + np.abs(a)) * rng.normal(size=600)  # the spread of the noise depends on a cause
     table = Statistics.from_array(np.column_stack([a, b, c]), list("abc"))
     dag = np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]], dtype=bool)
-    known = {"margins": Margins(np.where(dag, 9.0, np.nan), np.where(dag, 60.0, np.nan), True), "evidence_scale": 2.0}
-    assert _claims(_directions(table, dag, **known))["b", "c"] == ("supported", "class")
-    checked = _directions(table, dag, families=True, **known)
+    assert _claims(_directions(table, dag))["b", "c"] == ("supported", "class")
+    checked = _directions(table, dag, families=True)
     assert checked["b", "c"].check.p_value_family < 0.05
     assert _claims(checked)["b", "c"] == ("assumed", "")
 
@@ -186,9 +188,8 @@ def test_the_same_seed_gives_the_same_claims(rng):
 
 @pytest.mark.parametrize("status", ["ran", "irrelevant", "skipped"])
 def test_what_could_deny_an_arrow_and_was_skipped_leaves_it_unsupported(linear, status):
-    known = {"margins": _margins(99.0), "evidence_scale": 2.0}
     made = [ClaimRecord(name="hidden causes", status=status, why="too many columns", grounds=("class",))]
-    found = _directions(linear, made=made, **known)[EDGES[0]]
+    found = _directions(linear, made=made)[EDGES[0]]
     assert found.direction == ("assumed" if status == "skipped" else "supported")
     assert ("left out (hidden causes: too many columns)" in found.sentence) == (status == "skipped")
 

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from drbo import Design, DrBO
+from drbo.claims.denial import ClaimRecord
 from drbo.claims.directions import edge_directions
 from drbo.claims.experiments import (
     Unfollowed,
@@ -18,7 +19,7 @@ from drbo.claims.experiments import (
     shown_arrows,
     unfollowed,
 )
-from drbo.claims.record import ExperimentRecord, Margins, Target
+from drbo.claims.record import ExperimentRecord, Target
 from drbo.constraints import Constraints
 from drbo.data.checks.experiments import Experiments, KnownTarget
 from drbo.data.statistics.statistics import Statistics
@@ -165,10 +166,10 @@ def test_an_effect_that_does_not_follow_speaks_against_the_arrow():
     assert denial.sentence.startswith("Experiment 'first' changes 'one', but 'two' stays as it is")
     shown = {("one", "two"): "Experiment 'second' changes 'two', and 'one' stays as it is."}
     told = {"score_equivalent": True, "experiments": shown, "known_class": arrow}
-    margins = Margins(np.full((2, 2), 99.0), np.full((2, 2), 99.0), exact=True)
+    made = [ClaimRecord(name=Unfollowed.name, status="ran", grounds=Unfollowed.denies)]
     for denials, direction in (((denial,), "assumed"), ((), "supported")):
         limits = Constraints.of(Knowledge(), ["one", "two"])
-        (one,) = edge_directions(arrow, limits, denials=denials, margins=margins, evidence_scale=2.0, **told)
+        (one,) = edge_directions(arrow, limits, denials=denials, made=made, **told)
         assert one.direction == direction
 
 

@@ -1,11 +1,10 @@
 """The runner: every claim is made, does not apply, or is skipped with a reason."""
 
 from dataclasses import dataclass
-from types import SimpleNamespace
 
 import pytest
 
-from drbo.claims.claim import Ruling, denials
+from drbo.claims.claim import Context, Ruling, denials
 from drbo.claims.runner import NO_TIME, run_claims
 from drbo.deadline import Deadline, OutOfTimeError
 
@@ -35,7 +34,7 @@ class Fake:
 
 
 def _run(*claims):
-    return run_claims(claims, SimpleNamespace(done={}))
+    return run_claims(claims, Context(inquiry=None, answer=None))
 
 
 def _status(rulings):

@@ -98,7 +98,7 @@ def model_checks(table: Statistics) -> Iterator[ModelCheck]:
     for searched, regression, name in CANDIDATES:
         with one_blas_thread():
             dag, gain = found[searched] = found[searched] if searched in found else _quick_graph(searched, rows)
-            tested = dag.any(axis=0) & sample.testable
+            tested = dag.any(axis=0) & sample.fine
             passed = _passed(sample, dag, tested, regression)
             if searched == "bic-nv":
                 passed &= ~_has_shape(rows, dag)[tested]
@@ -127,7 +127,7 @@ def family_level(n_families: int) -> float:
 
 def _rows(table: Statistics) -> Statistics:
     """Draw the rows of the tests; columns that are constant in them are left out."""
-    rows, columns = table.canonical_order(seed=0)
+    rows, columns = table.canonical_order()
     if len(rows) > MOST_ROWS:
         rows = rows[np.sort(np.random.default_rng(0).choice(len(rows), MOST_ROWS, replace=False))]
     varies = np.ptp(table.values[np.ix_(rows, columns)], axis=0) > 0

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from drbo.claims.denial import Denial, Ground
+from drbo.claims.denial import ClaimRecord, Denial, Ground
 from drbo.constraints import Constraints
 from drbo.data.statistics.statistics import Statistics
 from drbo.independence.residual_tests import TableTests
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: The edges of larger graphs are not tested one by one, which would take longer than the search for them.
 MAX_EDGES = 1_000
+#: Claims draw rows and starts with this seed, so that what is said about a graph does not depend on the run's seed.
+SEED = 0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,6 +44,7 @@ class Inquiry:
     hidden: bool = False  # allow hidden causes
     independent: bool = False  # the user said that rows do not depend on each other
     stop: Callable[[], bool] = lambda: False  # asked while a proof is made; True ends it
+    rescored: Callable[[Statistics], Score] | None = None  # the same score of other rows; None: it is bound to its own
 
     @cached_property
     def control(self) -> Statistics:
@@ -51,7 +54,12 @@ class Inquiry:
     @cached_property
     def tests(self) -> TableTests:
         """Tests of the residuals of these rows."""
-        return TableTests(self.control, self.seed)
+        return TableTests(self.control, SEED)
+
+    @property
+    def can_search_again(self) -> bool:
+        """Whether other rows can be searched at a cost that nobody notices."""
+        return self.rescored is not None and self.settings.route == "orders" and not self.rationed
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -61,6 +69,9 @@ class Context:
     inquiry: Inquiry
     answer: "Answer"
     done: dict[str, Any] = field(default_factory=dict)  # the records of the claims that were made before, by name
+    claims: list["Claim"] = field(default_factory=list)  # that were asked before
+    denied: list[Denial] = field(default_factory=list)  # by them
+    made: list[ClaimRecord] = field(default_factory=list)  # which of them were made
 
     @property
     def table(self) -> Statistics:
@@ -98,12 +109,14 @@ class Claim(ABC):
     title : what it does, in words of a sentence.
     after : names of the claims that it builds on.
     denies : the grounds of support that it may deny. Where the claim applies and is skipped, they support nothing.
+    repeated : it is made again for halves of the rows (:mod:`drbo.claims.checks.stability`).
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     after: ClassVar[tuple[str, ...]] = ()
     denies: ClassVar[tuple[Ground, ...]] = ()
+    repeated: ClassVar[bool] = True
 
     def relevant(self, context: Context) -> bool:
         """Tell whether the claim has anything to say: by default about arrows, unless causes may be hidden."""

@@ -20,7 +20,7 @@ class Denial:
     claim: str  # that denies it
     grounds: tuple[Ground, ...]  # that do not support it then
     sentence: str  # why, in words
-    likely: bool = False  # a hidden cause is likely here: :mod:`drbo.claims.hidden_check`
+    likely: bool = False  # a hidden cause is likely here: :mod:`drbo.claims.checks.hidden_check`
 
 
 def by_edge(found: Iterable[Denial]) -> dict[tuple[str, str], list[Denial]]:

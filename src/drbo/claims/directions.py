@@ -6,7 +6,6 @@ answered here from the equivalence class, the noise check, experiments and what 
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from math import log
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -23,8 +22,8 @@ from drbo.graph.dag import check_dag
 
 Direction = Literal["supported", "assumed", "open"]
 
-#: A margin is decisive if the evidence for a direction is at least this many times that for the reverse (Jeffreys).
-DECISIVE_ODDS = 100.0
+#: The claims that a bootstrap replaces.
+RESAMPLED = ("margin", "stability")
 #: Share of the resamples that must have the arrow, where there are resamples.
 RESAMPLED_SHARE = 0.8
 
@@ -68,7 +67,6 @@ def edge_directions(
     denials: Iterable[Denial] = (),
     made: Iterable[ClaimRecord] = (),
     margins: Margins | None = None,
-    evidence_scale: float | None = None,
     confidence: Confidence | None = None,
     experiments: Mapping[tuple[str, str], str] | None = None,
     known_class: Bools | None = None,  # (d, d) the MPDAG, where it is known already
@@ -76,20 +74,19 @@ def edge_directions(
     """Return what may be said about the direction of every edge of a graph.
 
     A direction is supported if, in this order, the user stated it, an experiment shows it, the noise check prefers it
-    (:class:`~drbo.claims.noise_check.NoiseChecks`), or the class compels it; and if no claim denies that ground, and no
-    claim that could deny it was skipped. Experiments and class count only if at least 80% of the resamples have the
-    arrow or, without resamples, the margin of the score over the best graph with the reversed arrow is decisive (odds
-    of 100).
+    (:class:`~drbo.claims.checks.noise_check.NoiseChecks`), or the class compels it; and if no claim denies that ground,
+    and no claim that could deny it was skipped. Where there are resamples, at least 80% of them must have the arrow
+    that an experiment or the class tells; they replace the margin of the score and the fits of halves of the rows.
 
     Parameters
     ----------
     constraints : the knowledge that the graph obeys, with the names of its columns.
     score_equivalent : the score ties all graphs of a Markov equivalence class.
-    checks : the noise checks of the edges, see :func:`drbo.claims.noise_check.noise_checks`.
+    checks : the noise checks of the edges, see :func:`drbo.claims.checks.noise_check.noise_checks`.
     denials : what claims say against directions; the first one of an edge is the reason that is given.
     made : which claims were made, and which were skipped.
-    margins, evidence_scale : of the score. Without them a margin is never decisive.
-    confidence : shares of resamples of the rows, which then replace the margins.
+    margins : of the score; a margin of 0 is a tie.
+    confidence : shares of resamples of the rows.
     experiments : arrows (cause, effect) that hold in the class of the graph with its experiments, and why, in words.
 
     Examples
@@ -106,9 +103,11 @@ def edge_directions(
     if confidence is not None and confidence.kind not in KINDS:  # other seeds or imputations are no new rows
         confidence = None
     markov_class = mpdag(edges, constraints) if known_class is None else known_class
-    grounds = _Grounds(markov_class, constraints, score_equivalent, margins, evidence_scale, confidence)
-    checked, denied = {(one.cause, one.effect): one for one in checks}, by_edge(denials)
-    skipped = [one for one in made if one.status == "skipped"]
+    made, replaced = tuple(made), () if confidence is None else RESAMPLED
+    grounds = _Grounds(markov_class, constraints, score_equivalent, margins, confidence, bool(made))
+    checked = {(one.cause, one.effect): one for one in checks}
+    denied = by_edge(one for one in denials if one.claim not in replaced)
+    skipped = [one for one in made if one.status == "skipped" and one.name not in replaced]
     found = []
     for i, j in np.argwhere(edges).tolist():
         edge = names[i], names[j]
@@ -174,27 +173,27 @@ class _Grounds:
         constraints: Constraints,
         score_equivalent: bool,
         margins: Margins | None,
-        evidence_scale: float | None,
         confidence: Confidence | None,
+        checked: bool,  # False: no claim was made
     ) -> None:
         self._constraints = constraints
         self._class = markov_class
         self._score_equivalent = score_equivalent
         self._margins = margins
-        self._least = None if evidence_scale is None else log(DECISIVE_ODDS) * evidence_scale
         self._confidence = confidence
+        self._checked = checked
 
     def claim(self, i: int, j: int, check: NoiseCheck | None, against: _Against, shown: str) -> _Claimed:
         """Return direction and ground of an edge, and the reason."""
         verdict = None if check is None else check.verdict
         if self._constraints.required[i, j] or not self._constraints.allowed[j, i]:
             return _Claimed("supported", "given", "given")
-        if shown and self._is_decisive(i, j) and not against.denies("experiment"):
+        if shown and self._is_confirmed(i, j) and not against.denies("experiment"):
             return _Claimed("supported", "experiment", "experiment", shown)
         if verdict == "forward" and not against.denies("noise-check"):
             return _Claimed("supported", "noise-check", "noise-check")
         compelled = not self._class[j, i]
-        if compelled and not against.denies("class") and self._is_decisive(i, j):
+        if compelled and not against.denies("class") and self._is_confirmed(i, j):
             return _Claimed("supported", "class", "class")
         denial = against.first("class") if compelled else None
         if verdict == "forward":
@@ -212,16 +211,11 @@ class _Grounds:
     def _is_tied(self, i: int, j: int) -> bool:
         return self._margins is not None and bool(self._margins.reversed[i, j] == 0)
 
-    def _is_decisive(self, i: int, j: int) -> bool:
-        """Tell whether the data tell an arrow of the class from its reverse."""
+    def _is_confirmed(self, i: int, j: int) -> bool:
+        """Tell whether resamples, or else the claims, confirm what experiments or the class say."""
         if self._confidence is not None:
             return bool(self._confidence.directed[i, j] >= RESAMPLED_SHARE)
-        if self._margins is None or self._least is None:
-            return False
-        margin = self._margins.reversed[i, j]
-        if np.isnan(margin):  # no graph at hand has the reverse
-            return self._margins.exact
-        return bool(margin >= self._least)
+        return self._checked
 
 
 def _sentence(claimed: _Claimed, one: CheckedEdge) -> str:
@@ -244,9 +238,9 @@ def _sentence(claimed: _Claimed, one: CheckedEdge) -> str:
         or {
             "given": "This direction follows from what was stated.",
             "noise-check": f"The residuals of '{effect}' are independent of '{cause}'{but}; in reverse they are not.",
-            "class": "Every graph of the equivalence class has this direction, and the data are decisive about it.",
+            "class": "Every graph of the equivalence class has this direction, and no check denies it.",
             "open": "Both directions score the same.",
-            "weak class": "The class has this direction, but neither a margin nor resamples confirm it.",
+            "weak class": "The class has this direction, but too few resamples confirm it.",
             "score": "The score prefers this direction.",
         }[reason]
     )

@@ -20,10 +20,11 @@ import numpy as np
 from scipy.special import ndtr
 
 from drbo.arrays import Bools, Floats, Indices
-from drbo.claims.directions import DECISIVE_ODDS
 from drbo.claims.orientations import MOST_LISTED, SAMPLED, Ways, closure, entropy
 from drbo.graph.dag import topological_order
 
+#: An experiment settles a direction if the evidence for it is this many times that for the reverse (Jeffreys).
+DECISIVE_ODDS = 100.0
 #: Takes the transitive closures (M, d, d) of graphs; graphs with equal numbers (M,) answer the question alike.
 Question = Callable[[Bools], Indices]
 

@@ -1,13 +1,17 @@
 """All claims, in the order in which they are made."""
 
+from drbo.claims.checks.collider_check import ColliderCheck
+from drbo.claims.checks.experiment_check import Mechanisms
+from drbo.claims.checks.hidden_check import HiddenCauses
+from drbo.claims.checks.hidden_tests import HiddenTests
+from drbo.claims.checks.margin_check import MarginCheck
+from drbo.claims.checks.noise_check import NoiseClaim
+from drbo.claims.checks.row_audit import RowAudit
+from drbo.claims.checks.second_opinion import SecondOpinion
+from drbo.claims.checks.stability import Stability
+from drbo.claims.checks.starts import Starts
 from drbo.claims.claim import Claim
-from drbo.claims.collider_check import ColliderCheck
-from drbo.claims.experiment_check import Mechanisms
 from drbo.claims.experiments import Unfollowed
-from drbo.claims.hidden_check import HiddenCauses
-from drbo.claims.hidden_tests import HiddenTests
-from drbo.claims.noise_check import NoiseClaim
-from drbo.claims.row_audit import RowAudit
 
 CLAIMS: tuple[Claim, ...] = (
     RowAudit(),
@@ -17,4 +21,8 @@ CLAIMS: tuple[Claim, ...] = (
     HiddenTests(),
     NoiseClaim(),
     Mechanisms(),
+    MarginCheck(),
+    Starts(),
+    SecondOpinion(),
+    Stability(),
 )

@@ -27,33 +27,32 @@ def run_claims(claims: Iterable[Claim], context: Context) -> Rulings:
 
     Examples
     --------
-    >>> from types import SimpleNamespace
     >>> class Silent(Claim):
     ...     name, title, denies = "silent", "a test", ("class",)
     ...     def relevant(self, context): return True
     ...     def too_much(self, context): return "too many columns"
     ...     def run(self, context): return Ruling()
-    >>> run_claims([Silent()], SimpleNamespace(done={})).made[0].status
+    >>> context = Context(inquiry=None, answer=None)
+    >>> run_claims([Silent()], context).made[0].status
     'skipped'
     """
-    denied: list[Denial] = []
-    made: list[ClaimRecord] = []
     for claim in claims:
-        status, why, ruling = _asked(claim, context, made)
+        status, why, ruling = _asked(claim, context)
         if status == "ran":
             context.done[claim.name] = ruling.record
-        denied += ruling.denied
-        made.append(ClaimRecord(name=claim.name, status=status, why=why, grounds=claim.denies))
-    return Rulings(dict(context.done), tuple(denied), tuple(made))
+        context.claims.append(claim)
+        context.denied.extend(ruling.denied)
+        context.made.append(ClaimRecord(name=claim.name, status=status, why=why, grounds=claim.denies))
+    return Rulings(dict(context.done), tuple(context.denied), tuple(context.made))
 
 
-def _asked(claim: Claim, context: Context, made: list[ClaimRecord]) -> tuple[Status, str, Ruling]:
+def _asked(claim: Claim, context: Context) -> tuple[Status, str, Ruling]:
     """Make one claim, or say why not."""
-    before = {one.name: one.status for one in made}
-    if any(before[name] == "irrelevant" for name in claim.after) or not claim.relevant(context):
+    before = {one.name: one for one in context.made if one.name in claim.after}
+    if any(one.status == "irrelevant" for one in before.values()) or not claim.relevant(context):
         return "irrelevant", "", Ruling()
-    if missing := next((name for name in claim.after if before[name] == "skipped"), None):
-        return "skipped", next(one.why for one in made if one.name == missing), Ruling()
+    if missing := next((one for one in before.values() if one.status == "skipped"), None):
+        return "skipped", missing.why, Ruling()
     if why := claim.too_much(context):
         return "skipped", why, Ruling()
     if current().over():

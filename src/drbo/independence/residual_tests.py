@@ -9,6 +9,8 @@ from drbo.arrays import Bools, Floats
 from drbo.data.checks.groups import one_left_out, steps_within
 from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.units import ranked
+from drbo.independence.latent_classes import classes_gain
+from drbo.independence.normality import normality
 from drbo.independence.rank_hsic import (
     Independence,
     RankFeatures,
@@ -28,8 +30,11 @@ ROUNDING = 1e-6
 #: With fewer rows the tests have almost no power.
 MIN_ROWS = 50
 #: Numeric columns with fewer distinct values are not tested: additive noise is no model for them. With 5 values, an
-#: effect that was cut into classes looked like the cause in 1 of 3 simulated pairs; from 8 values on in 1 of 40.
+#: effect that was cut into classes often looks like the cause.
 MIN_DISTINCT = 8
+#: A column piles up at an end of its range if so large a share of the rows has that value, and so many times as many as
+#: have the next one: it is censored, or has a floor or a ceiling.
+END_SHARE, END_RATIO = 0.03, 2.0
 
 
 def rows_to_test(table: Statistics, seed: int) -> Statistics:
@@ -80,12 +85,26 @@ def spread_ties(column: Floats, rng: np.random.Generator) -> Floats:
     return spread
 
 
+def piles_up(column: Floats) -> bool:
+    """Tell whether the values of a column pile up at an end of its range.
+
+    Examples
+    --------
+    >>> piles_up(np.array([0.0, 0.0, 0.0, 1.0, 2.0, 3.0])), piles_up(np.array([0.0, 1.0, 2.0, 3.0]))
+    (True, False)
+    """
+    counts = np.unique(column, return_counts=True)[1]
+    ends = ((counts[0], counts[1]), (counts[-1], counts[-2])) if len(counts) > 1 else ()
+    return any(end >= END_SHARE * len(column) and end >= END_RATIO * beside for end, beside in ends)
+
+
 class Sample(NamedTuple):
     """A table prepared for tests of residuals."""
 
     values: Floats  # (n, d) at most 3,000 complete rows, equal values spread
     categorical: tuple[int, ...]  # columns that hold codes of categories
-    testable: Bools  # (d,) numeric columns with at least 8 distinct values
+    fine: Bools  # (d,) numeric columns with at least 8 distinct values
+    testable: Bools  # (d,) of these, columns that do not pile up at an end of their range
 
     @classmethod
     def of(cls, table: Statistics, seed: int) -> "Sample":
@@ -95,13 +114,13 @@ class Sample(NamedTuple):
         given, least = rows.values, MIN_DISTINCT
         if rows.groups is not None:  # so many values have at least so many differences
             given, least = steps_within(rows), 2 * MIN_DISTINCT - 1
-        enough = [len(np.unique(column)) >= least for column in given.T]
-        testable = np.array(enough, dtype=bool)
-        testable[list(categorical)] = False
+        fine = np.array([len(np.unique(column)) >= least for column in given.T], dtype=bool)
+        fine[list(categorical)] = False
+        testable = fine & ~np.array([piles_up(column) for column in given.T], dtype=bool)
         rng, values = np.random.default_rng(seed), rows.values.copy()
-        for j in np.flatnonzero(testable):
+        for j in np.flatnonzero(fine):
             values[:, j] = spread_ties(values[:, j], rng)
-        return cls(values, categorical, testable)
+        return cls(values, categorical, fine, testable)
 
 
 class ResidualTests:
@@ -153,15 +172,25 @@ class ResidualTests:
         residual = self._residual(node, parents, noise)
         return weakest(independence(residual, self._residual(*family, noise)) for family in others)
 
+    def classes_gain(self, cause: int, effect: int, given: Sequence[int]) -> float:
+        """Return by how much two classes of rows explain two columns better than an arrow (:func:`classes_gain`)."""
+        before, after = tuple(sorted(given)), tuple(sorted((*given, cause)))
+        ends = [self._fits.residual(end, before) if before else self._fits.values[:, end] for end in (cause, effect)]
+        return classes_gain(ends[0], ends[1], self._fits.residual(effect, after))
+
+    def normality(self, node: int, parents: Sequence[int]) -> float:
+        """Return the p-value of normal residuals of a family (:func:`normality`)."""
+        return normality(self._plain_residual(node, tuple(sorted(parents)), "additive"))
+
+    def _plain_residual(self, node: int, parents: tuple[int, ...], noise: NoiseModel) -> Floats:
+        if self._regression == "linear":
+            return linear_residual(self._fits.values, node, parents)
+        return self._fits.residual(node, parents, noise)
+
     def _residual(self, node: int, parents: Sequence[int], noise: NoiseModel) -> RankFeatures:
         key = (node, tuple(sorted(parents)), noise)
         if key not in self._residuals:
-            if not parents:
-                found = self._column(node)
-            elif self._regression == "linear":
-                found = rank_features(linear_residual(self._fits.values, node, key[1]))
-            else:
-                found = rank_features(self._fits.residual(node, key[1], noise))
+            found = rank_features(self._plain_residual(*key)) if parents else self._column(node)
             remember(self._residuals, key, found)
         return self._residuals[key]
 
@@ -189,8 +218,14 @@ class TableTests:
 
     def __init__(self, table: Statistics, seed: int = 0) -> None:
         self.names = table.names
-        self.values, self.categorical, self.testable = Sample.of(table, seed)
+        self.values, self.categorical, self._fine, self.testable = Sample.of(table, seed)
         self._by: dict[Regression, ResidualTests] = {}
+
+    def untestable(self, column: int) -> str:
+        """Return why a column is not tested, in words that follow its name."""
+        if self._fine[column]:
+            return "piles up at an end of its range"
+        return f"is categorical or has fewer than {MIN_DISTINCT} distinct values"
 
     def by(self, regression: Regression) -> ResidualTests:
         """Return the tests with one kind of regression."""

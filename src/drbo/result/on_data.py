@@ -56,7 +56,7 @@ def _evaluator(result: "Result", X: Any, score: Any = None) -> "tuple[Evaluator,
 
     table = _table(result, as_frame(X), "error")
     name = score_of_file(result.score_name, score, "the result")
-    job = Canonical(table, list(result.names), result.seed, movable=True)  # in the order of the fit: the same bits
+    job = Canonical(table, list(result.names), movable=True)  # in the order of the fit: the same bits
     made = build_score(name, job.table, job.ordered_options(result.scoring.plain_options))
     return Evaluator(made, Settings()), job
 

@@ -46,6 +46,11 @@ class Search(ABC):
         """What there is to say beside the best DAG."""
         return ()
 
+    @property
+    def ends(self) -> tuple[Evaluated, ...]:
+        """Where searches from several starts ended."""
+        return ()
+
     def prepare(self) -> None:  # noqa: B027 - most searches have nothing to load
         """Load what the time of the search should not count."""
 
@@ -79,7 +84,7 @@ class Search(ABC):
         if self.best is None:
             self.best = self.fall_back()
         spent = self.evaluator.n_evals, self.evaluator.n_local
-        return Outcome(self.best, self.found_by, *spent, *stopped, self.evaluator.fidelities, self.notes)
+        return Outcome(self.best, self.found_by, *spent, *stopped, self.evaluator.fidelities, self.notes, self.ends)
 
     def _until_stopped(self, callbacks: list[Callback]) -> Stopped:
         stopped = self.finished() if self.rounds else None  # a saved search may have been finished

@@ -69,3 +69,4 @@ class Outcome:
     stopped: str  # the same in words
     fidelities: tuple[Fidelity, ...] = ()
     notes: tuple[str, ...] = ()  # what there is to say about the search
+    ends: tuple[Evaluated, ...] = ()  # where several searches ended, one of them mostly at the best DAG

@@ -41,8 +41,8 @@ def test_labels_travel_with_rows_and_columns():
     assert (moved.experiments.codes == found.codes[rows]).all()
     assert (moved.experiments.cut(moved.names)[:, 0] == (found.codes[rows] == 1)).all()
     assert not moved.experiments.cut(moved.names)[:, 1].any()
-    order, columns = table.canonical_order(0)
-    again, other = moved.canonical_order(0)
+    order, columns = table.canonical_order()
+    again, other = moved.canonical_order()
     assert [table.names[j] for j in columns] == [moved.names[j] for j in other]
     assert (found.codes[order] == moved.experiments.codes[again]).all()
 
@@ -50,7 +50,7 @@ def test_labels_travel_with_rows_and_columns():
 def test_equal_rows_of_several_experiments_are_ordered_by_experiment():
     codes = np.array([1, 0, 1, 0, 1, 0])
     table = Statistics(np.ones((6, 1)), ("x",), ("numeric",), (None,), experiments=Experiments(codes, ("a", "b")))
-    order = table.canonical_order(0)[0]
+    order = table.canonical_order()[0]
     assert codes[order].tolist() == [0, 0, 0, 1, 1, 1]
 
 

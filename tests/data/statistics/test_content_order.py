@@ -16,7 +16,7 @@ def test_rows_are_sorted_as_by_all_keys_at_once(seed: int) -> None:
 def test_columns_are_ordered_by_content_up_to_sign_and_unit(rng):
     values = rng.normal(size=(40, 6))
     values[:, 3] = values[::-1, 2]  # equal margins
-    order, _ = column_order(values, "abcdef", seed=1)
+    order, _ = column_order(values, "abcdef")
     shuffled = rng.permutation(6)
-    other, _ = column_order(values[:, shuffled] * [-1.0, 3.0, -0.2, 1.0, -7.0, 2.0], "uvwxyz", seed=1)
+    other, _ = column_order(values[:, shuffled] * [-1.0, 3.0, -0.2, 1.0, -7.0, 2.0], "uvwxyz")
     assert shuffled[other].tolist() == order.tolist()

@@ -13,7 +13,7 @@ from drbo.claims.record import CheckedEdge, NoiseCheck
 from drbo.claims.why import mpdag
 from drbo.constraints import Constraints
 from drbo.deadline import current
-from drbo.graph.dag import meek_closure, topological_order
+from drbo.graph.dag import cpdag_to_dag, meek_closure, topological_order
 from drbo.search.evaluation.evaluator import Evaluator
 
 Checks = tuple[CheckedEdge, ...]
@@ -39,7 +39,7 @@ def agreeing_member(
     Examples
     --------
     >>> from functools import partial
-    >>> from drbo.claims.noise_check import noise_checks
+    >>> from drbo.claims.checks.noise_check import noise_checks
     >>> from drbo.independence.residual_tests import TableTests
     >>> from drbo.data.statistics.statistics import Statistics
     >>> rng = np.random.default_rng(0)
@@ -67,6 +67,28 @@ def agreeing_member(
             break
         dag, checks = member, again
     return dag, checks
+
+
+def first_member(
+    dag: Bools,  # (d, d)
+    constraints: Constraints,
+    ties: Callable[[Bools], bool],  # whether a member has the same score
+) -> Bools:
+    """Return a member of the class of a DAG, under the knowledge, that is the same wherever in the class a search ends.
+
+    Examples
+    --------
+    >>> chain = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)
+    >>> both = [first_member(dag, Constraints.none(3), ties=lambda dag: True) for dag in (chain, chain.T)]
+    >>> bool((both[0] == both[1]).all())
+    True
+    """
+    graph = mpdag(dag, constraints)
+    if not (graph & graph.T).any():
+        return dag
+    member = cpdag_to_dag(graph)
+    is_other = not (member == dag).all()
+    return member if is_other and not constraints.violations(member) and ties(member) else dag
 
 
 def same_score(evaluator: Evaluator, first: Bools, second: Bools) -> bool:

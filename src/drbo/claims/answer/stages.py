@@ -12,12 +12,12 @@ from functools import partial
 
 from drbo.arrays import Bools
 from drbo.claims.ancestral import ancestral_answer
-from drbo.claims.answer.class_member import agreeing_member, same_score
+from drbo.claims.answer.class_member import agreeing_member, first_member, same_score
 from drbo.claims.answer.findings import Findings, look_back, redrawn
 from drbo.claims.answer.prune import BY_MOMENTS, prune
+from drbo.claims.checks.noise_check import noise_checks
 from drbo.claims.claim import MAX_EDGES, Inquiry
 from drbo.claims.experiments import experiment_record
-from drbo.claims.noise_check import noise_checks
 from drbo.claims.record import AncestralRecord, CheckedEdge, ExperimentRecord
 from drbo.deadline import OutOfTimeError, current, finishing
 from drbo.scores.families import Families
@@ -101,8 +101,8 @@ def drawn(answer: Answer, inquiry: Inquiry) -> Answer:
     check = partial(noise_checks, inquiry.tests, regression=inquiry.score.regression)
     ties = partial(same_score, inquiry.evaluator, answer.dag)
     try:
-        checks = check(answer.dag)
-        member, checks = agreeing_member(answer.dag, checks, inquiry.constraints, check, ties)
+        first = first_member(answer.dag, inquiry.constraints, ties)
+        member, checks = agreeing_member(first, check(first), inquiry.constraints, check, ties)
     except OutOfTimeError:
         return answer
     answer = replace(answer, checks=checks)

@@ -10,10 +10,11 @@ from drbo.claims.ancestral import ancestral_graph, known_causes
 from drbo.claims.answer.prune import BY_MOMENTS, prune
 from drbo.claims.experiments import interventional_class
 from drbo.claims.refits.resampling import Refitted
+from drbo.claims.refits.warm import searched, warm_search
 from drbo.claims.why import mpdag
 from drbo.constraints import Constraints
 from drbo.data.statistics.statistics import Statistics
-from drbo.deadline import Stop, current
+from drbo.deadline import current
 from drbo.graph.marks import MarkedGraph
 from drbo.graph.pag import pag_of
 from drbo.scores.base import Score
@@ -22,14 +23,9 @@ from drbo.scores.families import Families
 from drbo.scores.registry import build_score
 from drbo.search.base import Search
 from drbo.search.bayes.screen import screened
-from drbo.search.orders.search import OrderSearch
 from drbo.search.outcome import Outcome
-from drbo.search.stopping import Limits
 from drbo.search.strategy import new_search
 from drbo.settings import Settings
-
-#: Rounds of shaken orders without a better score that end the search of a resample with a warm start.
-WARM_CLIMBS = 2
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -66,17 +62,13 @@ class TableRefit:
         Where causes may be hidden, the class is a PAG.
         """
         score, table = self._scored(rows)
-        outcome = self._search(score, table, seed).run([Limits(self.settings)])
-        current().check()  # what a search that was cut short has found does not count
-        if outcome.stop is Stop.INTERRUPTED:
-            raise KeyboardInterrupt
+        outcome = searched(self._search(score, table, seed))
         return self._ancestral(score, outcome, seed) if self.hidden else self._class(score, table, outcome)
 
     def _search(self, score: Score, table: Statistics, seed: int) -> Search:
         settings, limits = self.settings, self.constraints
         if settings.route == "orders" and self.start is not None:
-            settings = settings.with_(order_patience=WARM_CLIMBS)
-            return OrderSearch(score, settings, constraints=limits, seed=seed, start=self.start, max_searches=1)
+            return warm_search(score, settings, limits, self.start, seed)
         if settings.route != "orders" and settings.candidate_parents is not None:
             limits = screened(table.complete_rows.values, settings.candidate_parents, limits)
         return new_search(score, settings, constraints=limits, seed=seed, device=self.device)

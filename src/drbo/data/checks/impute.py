@@ -35,7 +35,7 @@ def imputations(
     so that the uncertainty of the regression shows in the copies. One of the 5 rows with the nearest predictions gives
     its value or its residual.
     """
-    rows, columns = table.canonical_order(seed)
+    rows, columns = table.canonical_order()
     ordered = table.take(rows, columns)  # the order of rows and columns must not decide what is drawn
     for number in range(m):
         filled = _completed(ordered, np.random.default_rng([seed, number]))

@@ -19,18 +19,15 @@ class Canonical:
     ----------
     table : checked.
     all_names : of the columns that were passed in, of which the table may have lost some.
-    seed : decides between columns with the same content.
     movable : False: the score is bound to the given order, nothing moves.
     sort_rows : False: only columns move.
     """
 
-    def __init__(
-        self, table: Statistics, all_names: list[str], seed: int, movable: bool, *, sort_rows: bool = True
-    ) -> None:
+    def __init__(self, table: Statistics, all_names: list[str], movable: bool, *, sort_rows: bool = True) -> None:
         self._n_columns, self._given = len(all_names), table
         self.kept = np.array([all_names.index(name) for name in table.names])
         if movable:
-            self.rows, self.columns = table.canonical_order(seed)
+            self.rows, self.columns = table.canonical_order()
         else:
             self.rows, self.columns = np.arange(table.n_rows), np.arange(table.n_columns)
         if not sort_rows:
@@ -38,8 +35,8 @@ class Canonical:
         given = not movable and table.large  # no copy of what stays as it is
         self.table = table if given else table.take(self.rows, self.columns)
         table.adopt_moments(self.table, self.columns)  # the order of the input must not decide their last bits
-        if movable and sort_rows and seed == 0:
-            self.table.note_order(seed)
+        if movable and sort_rows:
+            self.table.note_order()
 
     def digest(self) -> str:
         """Return the hash of the table, which does not depend on its order: sorted rows are quicker to read."""

@@ -13,29 +13,30 @@ from drbo.data.statistics.units import unit_free
 
 #: Threads that sort columns: each holds several copies of its own.
 SORTING_THREADS = 2
+#: Digests begin with it, so that alphabetical order of simple contents does not decide.
+SALT = b"0"
 
 
 def column_order(
     content: Floats,  # (n, d)
     names: Sequence[str],
-    seed: int,
 ) -> tuple[Indices, Floats]:
     """Return the order of the columns, and for each whether it (1) or its negative (-1) decided its place.
 
-    Columns are ordered by a digest of the seed and their sorted values in standard units, of which a column and its
-    negative have the same, so that neither the position nor the name nor the unit nor the sign of a column can decide a
+    Columns are ordered by a digest of their sorted values in standard units, of which a column and its negative
+    have the same, so that neither the position nor the name nor the unit nor the sign of a column can decide a
     tie. Columns with equal digests are told apart by what stands beside them in the rows; names only separate columns
     that the whole table cannot tell apart.
 
     Examples
     --------
     >>> values = np.random.default_rng(0).normal(size=(5, 3))
-    >>> order, signs = column_order(values, "abc", seed=0)
-    >>> other, mirrored = column_order(-7.0 * values, "abc", seed=0)
+    >>> order, signs = column_order(values, "abc")
+    >>> other, mirrored = column_order(-7.0 * values, "abc")
     >>> bool((order == other).all() and (signs == -mirrored).all())
     True
     """
-    digests, signs = _column_digests(content, seed)
+    digests, signs = _column_digests(content)
     colours = np.zeros(len(digests), dtype=np.uint64)
     if len(set(digests)) < len(digests):
         first = np.array([int.from_bytes(digest[:8]) for digest in digests], np.uint64)
@@ -70,8 +71,8 @@ def row_order(n_rows: int, keys: Iterable[Floats]) -> Indices:
     return order
 
 
-def _column_digests(values: Floats, seed: int) -> tuple[list[bytes], Floats]:
-    """Return a digest of the seed and of the sorted values of each column in standard units, up to their sign.
+def _column_digests(values: Floats) -> tuple[list[bytes], Floats]:
+    """Return a digest of the sorted values of each column in standard units, up to their sign.
 
     The signs (d,) tell whether a column (1) or its negative (-1) has that digest.
     """
@@ -83,7 +84,7 @@ def _column_digests(values: Floats, seed: int) -> tuple[list[bytes], Floats]:
         found = []
         for one, other in zip(standard.T, mirrored.T, strict=True):
             content, sign = min((one.tobytes(), 1.0), (other.tobytes(), -1.0))
-            found.append((hashlib.sha256(str(seed).encode() + content).digest(), sign))
+            found.append((hashlib.sha256(SALT + content).digest(), sign))
         return found
 
     parts = slabs(*values.shape)

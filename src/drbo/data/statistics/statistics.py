@@ -172,7 +172,7 @@ class Statistics:
         """Whether the deadline leaves no time to sort a large table, judged by the time spent so far."""
         deadline = current()
         spent = time.monotonic() - deadline.began
-        return self.large and not self._orders and deadline.left() < SORTING_SHARE * spent
+        return self.large and "_order" not in vars(self) and deadline.left() < SORTING_SHARE * spent
 
     @property
     def by_moments(self) -> bool:
@@ -317,30 +317,27 @@ class Statistics:
             bases=None if self.bases is None else self.bases.take(columns),
         )
 
-    def canonical_order(self, seed: int) -> tuple[Indices, Indices]:
-        """Return the rows and columns in an order that depends on the content and the seed alone.
+    def canonical_order(self) -> tuple[Indices, Indices]:
+        """Return the rows and columns in an order that depends on the content alone.
 
         Columns are ordered by their content, see :func:`drbo.data.statistics.content_order.column_order`; rows are
         then sorted by value, or by the negative of it where that decided the place of a column. Where only a sample of
         the rows is here, or none, the sizes of the correlations of all rows stand in for the values.
         """
-        if (known := self._orders.get(seed)) is not None:
-            return known
+        return self._order
+
+    @cached_property
+    def _order(self) -> tuple[Indices, Indices]:
         content = self.values if self.sums is None else np.abs(np.round(self.sums.moments.correlation, UNIT_DIGITS))
-        columns, signs = column_order(content, self.names, seed)
+        columns, signs = column_order(content, self.names)
         last = [] if self.weights is None else [self.weights]  # rows are told apart by it only if they are equal
         last += [] if self.experiments is None else [self.experiments.codes.astype(np.float64)]
         rows = row_order(self.n_rows, chain((self.values[:, j] * signs[j] for j in columns), last))
-        self._orders[seed] = rows, columns
         return rows, columns
 
-    def note_order(self, seed: int) -> None:
-        """Take note that the table is in the canonical order of a seed: it need not be found again."""
-        self._orders[seed] = np.arange(self.n_rows), np.arange(self.n_columns)
-
-    @cached_property
-    def _orders(self) -> dict[int, tuple[Indices, Indices]]:
-        return {}
+    def note_order(self) -> None:
+        """Take note that the table is in canonical order: it need not be found again."""
+        vars(self)["_order"] = np.arange(self.n_rows), np.arange(self.n_columns)
 
     def digest(self) -> str:
         """Return a hash of names, kinds and values, not of weights; the order of rows and columns does not matter."""
@@ -348,7 +345,7 @@ class Statistics:
 
     @cached_property
     def _digest(self) -> str:
-        rows, columns = self.canonical_order(seed=0)
+        rows, columns = self.canonical_order()
         of_columns = [tuple(part[j] for j in columns) for part in (self.names, self.kinds, self.levels)]
         content = hashlib.sha256(repr(tuple(of_columns)).encode())
         in_order = all((part[1:] > part[:-1]).all() for part in (rows, columns))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from drbo.claims.experiment_check import form_remarks
+from drbo.claims.checks.experiment_check import form_remarks
 from drbo.result.files.export import printable
 from drbo.result.result import Result
 

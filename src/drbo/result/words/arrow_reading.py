@@ -67,7 +67,6 @@ class ArrowReading(Reading):
             denials=result.claims.denials,
             made=result.claims.made,
             margins=result.margins,
-            evidence_scale=result.scoring.evidence_scale,
             confidence=result.confidence,
             known_class=result.mpdag,
             experiments=self._shown(),

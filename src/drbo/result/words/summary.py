@@ -135,7 +135,7 @@ def _experiment_lines(result: "Result") -> list[str]:
     """Return what experiments change, those with the largest margins first."""
     if (found := result.claims.experiments) is None:
         return []
-    from drbo.claims.experiment_check import form_remarks  # a saved result does without the scores behind it
+    from drbo.claims.checks.experiment_check import form_remarks  # a saved result does without the scores behind it
 
     shown = [f"{printable(one.experiment)}: {printable(one.column)}" for one in found.targets[:SHOWN_TARGETS]]
     more = len(found.targets) - len(shown)

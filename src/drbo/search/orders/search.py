@@ -28,7 +28,8 @@ from drbo.search.orders.climb import OrderClimb
 from drbo.search.orders.joined import joined
 from drbo.search.orders.listed import SAME
 from drbo.search.orders.screening import Screening, is_screened
-from drbo.search.state import LARGEST, Fields, State
+from drbo.search.outcome import Evaluated
+from drbo.search.state import Fields, State
 from drbo.settings import Settings
 
 #: Searches from unrelated orders, at most; they end earlier when two agree.
@@ -81,7 +82,7 @@ class OrderSearch(Search):
         self._climbs: dict[Ascent, OrderClimb] = {}  # what was computed on the way: not part of the state
         self.ascents: list[Ascent] = []  # under way
         self.begun = 0
-        self.ends: list[float] = []  # the scores where searches ended
+        self.ended: list[Evaluated] = []
 
     def release(self) -> None:
         """Forget the parent sets that were computed."""
@@ -95,7 +96,7 @@ class OrderSearch(Search):
             "best": None if self.best is None else self.best.capture(),
             "ascents": [ascent.capture() for ascent in self.ascents],
             "begun": self.begun,
-            "ends": np.array(self.ends),
+            "ended": [one.capture() for one in self.ended],
             "rounds": self.rounds,
             "screening": None if self.screening is None else self.screening.capture(),
         }
@@ -110,9 +111,9 @@ class OrderSearch(Search):
             self.best = self.evaluator.restored(fields.part("best"), self.constraints)
         if fields.expect("screening", self.screening is not None) and self.screening is not None:
             self.screening.restore(fields.part("screening"))
-        self.ends = fields.array("ends", np.float64, (None,), -LARGEST, LARGEST).tolist()
-        saved = fields.parts("ascents", self.max_searches)
-        if (count := len(self.ends) + len(saved)) != self.begun:
+        ended, saved = fields.parts("ended", self.max_searches), fields.parts("ascents", self.max_searches)
+        self.ended = [self.evaluator.restored(part, self.constraints) for part in ended]
+        if (count := len(ended) + len(saved)) != self.begun:
             fields.refuse("begun", f"be {count}, the number of finished and running searches", str(self.begun))
         self.ascents = []
         for part in saved:  # the first ones go on side by side, later ones alone
@@ -151,7 +152,8 @@ class OrderSearch(Search):
             if ascent.combine(climbs[ascent]):
                 self._take(ascent)
                 continue
-            self.ends.append(ascent.score)
+            assert ascent.found is not None
+            self.ended.append(ascent.found)
             self._join(ascent)
             self.ascents.remove(ascent)
             del climbs[ascent]
@@ -202,12 +204,17 @@ class OrderSearch(Search):
         """What there is to say beside the best DAG."""
         return () if self.screening is None else (self.screening.words,)
 
+    @property
+    def ends(self) -> tuple[Evaluated, ...]:
+        """Where the searches ended that are over."""
+        return tuple(self.ended)
+
     def finished(self) -> Stopped | None:
         """Return why no further search is needed, if so."""
         if self.best is None:
             return None
-        best, count = self.best.scores[0], len(self.ends)
-        if sum(end >= best - SAME * abs(best) for end in self.ends) > 1:
+        best, count = self.best.scores[0], len(self.ended)
+        if sum(end.scores[0] >= best - SAME * abs(best) for end in self.ended) > 1:
             words = f"converged: the best score was reached by two of {count} independent searches"
             return Stopped(Stop.CONVERGED, words)
         if count >= self.max_searches == 1:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from drbo import DrBO
-from drbo.claims.collider_check import collider_doubts
+from drbo.claims.checks.collider_check import collider_doubts
 from drbo.data.files.datasets import load
 from drbo.data.statistics.statistics import Statistics
 from drbo.independence.residual_tests import TableTests

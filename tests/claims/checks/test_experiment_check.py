@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from drbo.claims.experiment_check import checked_mechanisms, form_remarks
+from drbo.claims.checks.experiment_check import checked_mechanisms, form_remarks
 from drbo.claims.experiments import experiment_record
 from drbo.data.checks.experiments import Experiments, KnownTarget
 from drbo.data.statistics.statistics import Statistics

@@ -4,7 +4,7 @@ If i causes j, what i and the other causes leave of j is independent of i. Regre
 residuals usually depend on the regressor (Hoyer et al. 2009, "Nonlinear causal discovery with additive noise models").
 Linear relations with Gaussian noise fit in both directions, so nothing is claimed about them.
 
-The module is long because the rules for graphs of linear scores stand beside those from which they differ.
+The module is long because the rules and their levels stand together.
 """
 
 from collections.abc import Iterable
@@ -19,20 +19,27 @@ from drbo.claims.denial import Denial
 from drbo.claims.record import CheckedEdge, NoiseCheck, Verdict
 from drbo.deadline import current
 from drbo.independence.rank_hsic import Independence
-from drbo.independence.residual_tests import MIN_DISTINCT, MIN_ROWS, Regression, TableTests
+from drbo.independence.residual_tests import MIN_ROWS, Regression, TableTests
 from drbo.independence.residuals import NoiseModel
 from drbo.machine.threads import one_blas_thread
 
 Family = tuple[int, tuple[int, ...]]
 
-#: From this many rows on, the scale of the noise may depend on the parents. With fewer, such a model overfits.
-LOCATION_SCALE_ROWS = 1_000
-#: A direction is rejected if its p-value is below the first level and below the second divided by the tested arrows.
-REJECT_LEVEL, ALL_ARROWS_LEVEL = 0.01, 0.1
+#: A direction fits if all of its p-values are above this.
+FITS: dict[NoiseModel, float] = {"additive": 0.05, "location-scale": 0.1}
+#: A direction is rejected if its p-value is below this, and below the second number divided by the tested arrows.
+REJECTS: dict[NoiseModel, float] = {"additive": 0.01, "location-scale": 0.001}
+ALL_ARROWS_LEVEL = 0.1
 #: The p-value of the rejected direction is at most this share of the other one's.
 MAX_RATIO = 0.03
 #: A direction is not rejected if the family that it implies has a p-value above this.
 FITS_CLEARLY: dict[NoiseModel, float] = {"additive": 0.5, "location-scale": 0.2}
+#: The rejected direction also fails after every column is replaced by its normal scores. With few rows that test has
+#: little power: its level is the first number divided by the rows, within the other two.
+VETO_ROWS, VETO_LEVELS = 50.0, (0.05, 0.2)
+#: It also fails, below this p-value, if the spread of the noise may depend on the causes; unless a straight line fits
+#: the preferred direction, with residuals that are normal with at most the second p-value.
+SCALE_VETO, SHAPE_LEVEL = 0.02, 0.001
 #: Residuals of an effect that depend on those of any other column, at this corrected level, suggest a hidden cause.
 NOISE_LEVEL = 0.01
 #: Arrows are not checked if both ends have more causes than this together: such regressions take too long and too many
@@ -40,22 +47,12 @@ NOISE_LEVEL = 0.01
 MAX_CAUSES = 8
 #: A family of a nonlinear score passes its residual check above this p-value.
 FAMILY_LEVEL = 0.05
+#: Residuals of fewer rows lean to a direction if they reject the other one below this p-value.
+LEANS = 0.05
 #: Probabilities below this are not shown.
 SHOWN_PROBABILITY = 0.7
 #: Smallest p-value that is distinguished from 0.
 TINY = 1e-300
-
-
-#: All p-values of the preferred direction are above this. Chosen, like all levels here, on simulated tables (seeds 100
-#: to 123 of ``python -m benchmarks directions``) and on the odd Tuebingen pairs.
-FITS: dict[NoiseModel, float] = {"additive": 0.03, "location-scale": 0.1}
-#: In the graph of a linear score straight lines decide. Splines only do where lines fail below the first level and
-#: splines fit above the second; and where lines decide, splines must reject the other direction below the third. Chosen
-#: on the seeds 100 to 159, with 300 rows.
-LINES_FAIL, CURVES_FIT, CURVES_REJECT = 0.001, 0.1, 0.05
-#: The rejected direction also fails after every column is replaced by its normal scores. With few rows that test has
-#: little power: its level is the first number divided by the rows, within the other two.
-VETO_ROWS, VETO_LEVELS = 50.0, (0.05, 0.2)
 
 
 class _Evidence(NamedTuple):
@@ -69,32 +66,37 @@ class _Evidence(NamedTuple):
 class NoiseChecks:
     """The noise checks of the arrows of one graph.
 
-    For an arrow i -> j among m tested arrows, let Z be the other parents of both. The direction *fits* if the residuals
-    of j given its parents are independent of each of them, and the residuals of j given Z and i are independent of
-    those of i given Z. It is *rejected* if the latter test has p < 0.01 and p < 0.1 / m. The verdict is ``forward`` if
+    For an arrow i -> j among m tested arrows, let Z be the other parents of both. Regressions are additive splines of
+    the columns as they were measured, whatever the score. The direction *fits* if the residuals of j given its parents
+    are independent of each of them, and the residuals of j given Z and i are independent of those of i given Z. It is
+    *rejected* if the latter test has p < 0.01 and p < 0.1 / m. The verdict is ``forward`` if
 
-    1. the arrow fits (p > 0.03) and its reverse is rejected, with at most 0.03 times the p-value, and the residuals of
+    1. the arrow fits (p > 0.05) and its reverse is rejected, with at most 0.03 times the p-value, and the residuals of
        i given its parents and j are not clearly independent of j (p < 0.5);
     2. the reverse also fails (p < 0.05; with n < 1,000 rows p < 50 / n, at most 0.2) after every column is replaced by
        the normal scores of its ranks. A distorted scale, as in (x + noise)^3, can turn the noise check around, and the
        ranks undo the distortion;
-    3. the residuals of j are independent of the residuals of all other columns (p > 0.01, corrected for their number),
-       because a hidden cause of j would show there.
+    3. the reverse also fails (p < 0.02) if the spread of its noise may depend on the causes: error in a measured cause,
+       or a bounded effect, would otherwise turn the check around. Straight lines whose residuals are clearly not
+       normal (p < 0.001) need no such test, because sums of errors are closer to normal;
+    4. the residuals of j are independent of the residuals of all other columns (p > 0.01, corrected for their number),
+       because a hidden cause of j would show there;
+    5. two classes of rows do not explain both columns better (:func:`~drbo.independence.latent_classes.classes_gain`).
 
-    ``reverse`` is the mirror image. If both directions are rejected, from 1,000 rows on the residuals are divided by a
-    scale that depends on the causes, and the same tests are made; a direction then fits with p > 0.1, and is not
-    rejected if it has p > 0.2 in its family.
+    ``reverse`` is the mirror image. If both directions are rejected, the residuals are divided by a scale that depends
+    on the causes, and the same tests are made; a direction then fits with p > 0.1, is rejected with p < 0.001, and is
+    not rejected if it has p > 0.2 in its family.
 
-    Categorical columns and those with fewer than 8 distinct values are not tested as ends of an arrow, but may be other
-    parents. Arrows whose ends have more than 8 causes are not tested. At most 3,000 rows are used, drawn with the seed,
-    and tests count them as at most 1,000 (:func:`~drbo.independence.rank_hsic.independence`). All verdicts assume
-    that no cause is hidden.
+    Categorical columns, those with fewer than 8 distinct values, and those that pile up at an end of their range are
+    not tested as ends of an arrow, but may be other parents. Arrows whose ends have more than 8 causes are not tested.
+    At most 3,000 rows are used, drawn with the seed, and tests count them as at most 1,000
+    (:func:`~drbo.independence.rank_hsic.independence`). All verdicts assume that no cause is hidden.
 
     Parameters
     ----------
     tests : tests of the table that the graph was learned from.
     dag : (d, d) the graph.
-    regression : of the score. If it is ``linear``, the scale of the noise is constant.
+    regression : of the score, by which families are tested.
 
     Examples
     --------
@@ -110,15 +112,13 @@ class NoiseChecks:
     """
 
     def __init__(self, tests: TableTests, dag: Bools, regression: Regression = "splines") -> None:
-        self._names, self._n_rows, self._testable = tests.names, len(tests.values), tests.testable
+        self._shared, self._n_rows, self._testable = tests, len(tests.values), tests.testable
         self._parents = [tuple(np.flatnonzero(column).tolist()) for column in dag.T]
-        self._tests, self._ranked = tests.by(regression), tests.by("ranks")
-        self._models: list[NoiseModel] = ["additive"]
-        if self._n_rows >= LOCATION_SCALE_ROWS and regression != "linear":
-            self._models.append("location-scale")
+        self._tests, self._ranked, self._of_score = tests.by("splines"), tests.by("ranks"), tests.by(regression)
+        self._lines = tests.by("linear")
         n_tested = int((dag & self._testable[:, None] & self._testable).sum())
         self._veto = float(np.clip(VETO_ROWS / max(1, self._n_rows), *VETO_LEVELS))
-        self._rejects = min(REJECT_LEVEL, ALL_ARROWS_LEVEL / max(1, n_tested))
+        self._rejects = {noise: min(level, ALL_ARROWS_LEVEL / max(1, n_tested)) for noise, level in REJECTS.items()}
 
     def untested(self, i: int, j: int) -> str | None:
         """Return why an arrow cannot be tested; None if it can."""
@@ -126,8 +126,7 @@ class NoiseChecks:
             return f"The noise check needs {MIN_ROWS} complete rows, got {self._n_rows}."
         for end in (i, j):
             if not self._testable[end]:
-                few = f"'{self._names[end]}' is categorical or has fewer than {MIN_DISTINCT} distinct values"
-                return f"The noise check does not apply: {few}."
+                return f"The noise check does not apply: '{self._shared.names[end]}' {self._shared.untestable(end)}."
         if len(self._other_parents(i, j)) >= MAX_CAUSES:
             return f"The noise check is left out for arrows whose ends have more than {MAX_CAUSES} causes."
         return None
@@ -136,17 +135,16 @@ class NoiseChecks:
         """Check the arrow i -> j; None if it cannot be tested."""
         if self.untested(i, j) is not None:
             return None
-        for noise in self._models:  # the first model that fits at least one direction decides
+        for noise in REJECTS:  # the first model that fits at least one direction decides
             found = self._evidence(i, j, noise)
-            if max(found.fits) >= self._rejects:
+            if max(found.fits) >= self._rejects[noise]:
                 break
-        verdict, found = self._judged(i, j, found)
         return NoiseCheck(
-            verdict=verdict,
+            verdict=self._verdict(i, j, found),
             noise=found.noise,
             p_value_forward=found.fits[0],
             p_value_reverse=found.fits[1],
-            p_value_family=self._tests.family(j, self._parents[j]).p_value,
+            p_value_family=self._of_score.family(j, self._parents[j]).p_value,
             dependence_forward=found.pairs[0].dependence,
             dependence_reverse=found.pairs[1].dependence,
             probability=self._probability(i, j, found),
@@ -156,16 +154,16 @@ class NoiseChecks:
         given = self._other_parents(i, j)
         pairs = self._tests.pair(i, j, given, noise), self._tests.pair(j, i, given, noise)
         fits = [pair.p_value for pair in pairs]
-        if self._may_tell(*fits):  # else neither direction is preferred, whatever the families say
+        if self._may_tell(fits[0], fits[1], noise):  # else neither direction is preferred, whatever the families say
             for side, family in enumerate(self._families(i, j)):
-                if fits[side] >= self._rejects:  # else the direction is rejected, whatever its family says
+                if fits[side] >= self._rejects[noise]:  # else the direction is rejected, whatever its family says
                     fits[side] = min(fits[side], self._tests.family(*family, noise).p_value)
         return _Evidence(noise, (fits[0], fits[1]), pairs)
 
-    def _may_tell(self, forward: float, reverse: float) -> bool:
+    def _may_tell(self, forward: float, reverse: float, noise: NoiseModel) -> bool:
         """Tell whether tests between both ends may lead to a verdict or a probability that is shown."""
         low, high = sorted((forward, reverse))
-        return low < self._rejects or direction_probability(high, low) >= SHOWN_PROBABILITY
+        return low < self._rejects[noise] or direction_probability(high, low) >= SHOWN_PROBABILITY
 
     def _other_parents(self, i: int, j: int) -> tuple[int, ...]:
         return tuple(sorted({*self._parents[i], *self._parents[j]} - {i, j}))
@@ -174,20 +172,19 @@ class NoiseChecks:
         """Return the effect's family if the arrow is as drawn, and if it is reversed."""
         return (j, self._parents[j]), (i, (*self._parents[i], j))
 
-    def _judged(self, i: int, j: int, found: _Evidence) -> tuple[Verdict, _Evidence]:
-        """Return the verdict, and the evidence that it rests on."""
-        if max(found.fits) < self._rejects:
-            return "neither", found
+    def _verdict(self, i: int, j: int, found: _Evidence) -> Verdict:
+        if max(found.fits) < self._rejects[found.noise]:
+            return "neither"
         if self._prefers(0, i, j, found):
-            return "forward", found
-        return "reverse" if self._prefers(1, i, j, found) else "undecided", found
+            return "forward"
+        return "reverse" if self._prefers(1, i, j, found) else "undecided"
 
     def _prefers(self, side: int, i: int, j: int, found: _Evidence) -> bool:
         """Tell whether the tests prefer the arrow (side 0) or its reverse (side 1) to the other direction."""
         fits, fails = found.fits[side], found.pairs[1 - side].p_value
-        if fits <= FITS[found.noise] or fails >= min(self._rejects, fits * MAX_RATIO):
+        if fits <= FITS[found.noise] or fails >= min(self._rejects[found.noise], fits * MAX_RATIO):
             return False
-        if self._may_be_distorted(1 - side, i, j, found.noise):
+        if self._may_be_distorted(1 - side, i, j, found.noise) or self._may_be_scaled(1 - side, i, j):
             return False
         families = self._families(i, j)
         if self._tests.parent(*families[1 - side], (i, j)[1 - side], found.noise).p_value >= FITS_CLEARLY[found.noise]:
@@ -198,12 +195,23 @@ class NoiseChecks:
             for k in np.flatnonzero(self._testable).tolist()
             if k not in (node, (i, j)[side]) and len(self._parents[k]) <= MAX_CAUSES
         ]
-        return self._tests.noises(node, parents, others, found.noise).p_value > NOISE_LEVEL
+        if self._tests.noises(node, parents, others, found.noise).p_value <= NOISE_LEVEL:
+            return False
+        return self._tests.classes_gain(*((i, j) if side == 0 else (j, i)), self._other_parents(i, j)) <= 0.0
 
     def _may_be_distorted(self, side: int, i: int, j: int, noise: NoiseModel) -> bool:
         """Tell whether a rejected direction fits after every column is replaced by its normal scores."""
         cause, effect = (i, j) if side == 0 else (j, i)
         return self._ranked.pair(cause, effect, self._other_parents(i, j), noise).p_value >= self._veto
+
+    def _may_be_scaled(self, side: int, i: int, j: int) -> bool:
+        """Tell whether a rejected direction fits if the spread of the noise may depend on the causes."""
+        cause, effect = (i, j) if side == 0 else (j, i)
+        given = self._other_parents(i, j)
+        is_line = self._lines.pair(effect, cause, given).p_value > FITS["additive"]
+        if is_line and self._lines.normality(cause, (*given, effect)) < SHAPE_LEVEL:
+            return False
+        return self._tests.pair(cause, effect, given, "location-scale").p_value >= SCALE_VETO
 
     def _probability(self, i: int, j: int, found: _Evidence) -> float | None:
         """Return the probability of the arrow given the edge, if one of both directions has enough of it to show."""
@@ -211,57 +219,9 @@ class NoiseChecks:
         likely = direction_probability(found.fits[side], found.pairs[1 - side].p_value)
         if likely < SHOWN_PROBABILITY or self._may_be_distorted(1 - side, i, j, found.noise):
             return None
+        if self._may_be_scaled(1 - side, i, j):
+            return None
         return likely if side == 0 else 1.0 - likely
-
-
-class _Lines(NoiseChecks):
-    """The checks by residuals of straight lines, which cannot follow a distorted scale: curves have to agree."""
-
-    def __init__(self, tests: TableTests, dag: Bools) -> None:
-        super().__init__(tests, dag, "linear")
-        self._curves = tests.by("splines")
-
-    def _may_be_distorted(self, side: int, i: int, j: int, noise: NoiseModel) -> bool:
-        cause, effect = (i, j) if side == 0 else (j, i)
-        return self._curves.pair(cause, effect, self._other_parents(i, j), noise).p_value >= CURVES_REJECT
-
-    def fails(self, side: int, i: int, j: int) -> bool:
-        """Tell whether straight lines clearly do not fit the arrow (side 0) or its reverse (side 1)."""
-        cause, effect = (i, j) if side == 0 else (j, i)
-        pair = self._tests.pair(cause, effect, self._other_parents(i, j)).p_value
-        return min(pair, self._tests.family(*self._families(i, j)[side]).p_value) < LINES_FAIL
-
-
-class LinearGraphChecks(NoiseChecks):
-    """The noise checks of a graph that a linear score found.
-
-    Such a graph misses causes whose effects bend, so that splines are misled more often. Straight lines therefore
-    decide first, by the rules of :class:`NoiseChecks`, with one exception: instead of ranks, splines must reject the
-    other direction too (p < 0.05). Splines decide where straight lines clearly fail in the preferred direction
-    (p < 0.001) and splines fit it well (p > 0.1).
-
-    Examples
-    --------
-    >>> from drbo.data.statistics.statistics import Statistics
-    >>> cause, noise = np.random.default_rng(1).uniform(-1, 1, size=(2, 500))
-    >>> table = Statistics.from_array(np.column_stack([cause, cause + noise]))
-    >>> LinearGraphChecks(TableTests(table), np.array([[False, True], [False, False]])).check(0, 1).verdict
-    'forward'
-    """
-
-    def __init__(self, tests: TableTests, dag: Bools) -> None:
-        super().__init__(tests, dag)
-        self._lines = _Lines(tests, dag)
-
-    def _judged(self, i: int, j: int, found: _Evidence) -> tuple[Verdict, _Evidence]:
-        straight = self._lines._evidence(i, j, "additive")
-        verdict, _ = self._lines._judged(i, j, straight)
-        if verdict in ("forward", "reverse"):
-            return verdict, straight
-        verdict, found = super()._judged(i, j, found)
-        side = int(verdict == "reverse")
-        curved = found.fits[side] > CURVES_FIT and self._lines.fails(side, i, j)
-        return "undecided" if verdict in ("forward", "reverse") and not curved else verdict, found
 
 
 class NoiseClaim(ResidualClaim):
@@ -303,10 +263,7 @@ def noise_checks(
     dag: Bools,
     regression: Regression | None = "splines",  # None: that of a linear score
 ) -> tuple[CheckedEdge, ...]:
-    """Check every edge of a graph, in the order of the rows and columns of ``dag``.
-
-    See :class:`NoiseChecks`, and :class:`LinearGraphChecks` for graphs of linear scores with fewer than 1,000 rows;
-    with more, straight lines gain nothing (seeds 124 to 133).
+    """Check every edge of a graph, in the order of the rows and columns of ``dag``; see :class:`NoiseChecks`.
 
     Raises an OutOfTimeError if the run has to end before all edges are checked.
 
@@ -326,14 +283,21 @@ def noise_checks(
         return ()
     deadline.check()
     with one_blas_thread():
-        lines_first = regression is None and len(tests.values) < LOCATION_SCALE_ROWS
-        checks = LinearGraphChecks(tests, dag) if lines_first else NoiseChecks(tests, dag, regression or "splines")
+        checks = NoiseChecks(tests, dag, regression or "splines")
         for i, j in edges:
             deadline.check()
             check, why = checks.check(i, j), checks.untested(i, j) or ""
             left_out = bool(why) and bool(tests.testable[[i, j]].all())
             found.append(CheckedEdge(cause=names[i], effect=names[j], check=check, untested=why, left_out=left_out))
     return tuple(found)
+
+
+def leans(check: NoiseCheck | None) -> bool:
+    """Tell whether residuals lean to an arrow as it is drawn: it fits, and its reverse does not.
+
+    This is less than a verdict, for which half of the rows seldom has the power.
+    """
+    return check is not None and check.p_value_forward > FITS[check.noise] and check.p_value_reverse < LEANS
 
 
 def direction_probability(p_fits: float, p_fails: float) -> float:

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from drbo import Design, DrBO
-from drbo.claims.row_audit import SERIAL, RowAudit
+from drbo.claims.checks.row_audit import SERIAL, RowAudit
 from drbo.data.checks.audit import audit
 
 

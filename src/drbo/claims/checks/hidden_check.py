@@ -3,7 +3,7 @@
 Two signs. The score rises when an edge becomes bidirected and the rest of the graph adapts
 (:func:`drbo.claims.ancestral.ancestral_graph`, with few walks on many columns). And one hidden factor explains four
 columns that are all linked to each other about as well as their six edges do. Both are silent on most tables without a
-hidden cause, and both miss many hidden causes: :mod:`drbo.claims.hidden_tests` asks for more.
+hidden cause, and both miss many hidden causes: :mod:`drbo.claims.checks.hidden_tests` asks for more.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,7 +14,7 @@ import numpy as np
 
 from drbo.arrays import Bools, Floats
 from drbo.claims.ancestral import ancestral_graph
-from drbo.claims.claim import Claim, Context, Ruling
+from drbo.claims.claim import SEED, Claim, Context, Ruling
 from drbo.claims.denial import Denial
 from drbo.constraints import Constraints
 from drbo.errors import ScoreError
@@ -88,7 +88,7 @@ class HiddenCauses(Claim):
 
     def run(self, context: Context) -> Ruling:
         try:
-            suspects = suspected(context.score, context.answer.dag, context.inquiry.seed)
+            suspects = suspected(context.score, context.answer.dag, SEED)
         except ScoreError as error:  # collinear columns
             return Ruling(skipped=error.message)
         return Ruling(suspects, doubts(suspects, context.table.names))

@@ -9,8 +9,8 @@ of the class arrows of ``bic-nv`` that were in doubt, 10 of 34 were right, of th
 import numpy as np
 
 from drbo.arrays import Bools
+from drbo.claims.checks.noise_check import MAX_CAUSES
 from drbo.claims.claim import Context, ResidualClaim, Ruling, denials
-from drbo.claims.noise_check import MAX_CAUSES
 from drbo.deadline import current
 from drbo.graph.dag import topological_order
 from drbo.independence.rank_hsic import Independence

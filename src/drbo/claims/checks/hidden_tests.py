@@ -1,9 +1,9 @@
 """Do tests that allow hidden causes find the arrows of the class? For numbers, categories and both together.
 
 The class supports an arrow only if tests that allow hidden causes find it too
-(:func:`drbo.search.ancestral.gfci.second_opinion`) and no column of the graph causes both of its ends: a hidden cause
-of b and c, beside a -> b, makes a DAG draw b -> c and a -> c. The tests are those that belong to the likelihood of the
-score: partial correlations, or likelihood ratios of counts and of indicators.
+(:func:`drbo.search.ancestral.gfci.second_opinion`) and no column causes both of its ends in all graphs of the class: a
+hidden cause of b and c, beside a -> b, makes a DAG draw b -> c and a -> c. The tests are those that belong to the
+likelihood of the score: partial correlations, or likelihood ratios of counts and of indicators.
 """
 
 from dataclasses import replace
@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from drbo.arrays import Bools
-from drbo.claims.claim import Claim, Context, Inquiry, Ruling, denials
+from drbo.claims.claim import SEED, Claim, Context, Inquiry, Ruling, denials
 from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import dag_to_cpdag
 from drbo.graph.mag import ARROW
@@ -45,7 +45,7 @@ class HiddenTests(Claim):
 
 
 def unconfirmed(dag: Bools, tests: SetTests) -> Bools:
-    """Return the arrows of the class that tests do not find, or whose ends share a cause in the graph.
+    """Return the arrows of the class that tests do not find, or whose ends share a cause in all graphs of the class.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def unconfirmed(dag: Bools, tests: SetTests) -> Bools:
     if not class_arrows.any():
         return class_arrows
     marks = second_opinion(dag, tests)
-    share = dag.T.astype(np.int64) @ dag > 0
+    share = class_arrows.T.astype(np.int64) @ class_arrows > 0
     return np.asarray(class_arrows & ((marks != ARROW) | (marks.T == ARROW) | share))
 
 
@@ -74,7 +74,7 @@ def suitable_tests(inquiry: Inquiry) -> SetTests | None:
     if not rows.n_rows:
         return None
     if score.independence == "g-test":
-        return OneByOne(CountTests(_sampled(rows, inquiry.seed)))
+        return OneByOne(CountTests(_sampled(rows, SEED)))
     return OneByOne(GaussianTests(rows))
 
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 
 from drbo.arrays import Bools
-from drbo.claims.claim import Claim, Context, Ruling
-from drbo.claims.noise_check import MAX_CAUSES
+from drbo.claims.checks.noise_check import MAX_CAUSES
+from drbo.claims.claim import SEED, Claim, Context, Ruling
 from drbo.claims.record import ExperimentRecord, Misfit
 from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import current
@@ -37,9 +37,9 @@ class Mechanisms(Claim):
         return context.answer.experiments is not None
 
     def run(self, context: Context) -> Ruling:
-        answer, seed = context.answer, context.inquiry.seed
+        answer = context.answer
         assert answer.experiments is not None
-        return Ruling(checked_mechanisms(answer.experiments, context.score, context.table, answer.dag, seed))
+        return Ruling(checked_mechanisms(answer.experiments, context.score, context.table, answer.dag, SEED))
 
 
 def checked_mechanisms(
@@ -110,7 +110,7 @@ def _misfits(
             rows = np.sort(rng.choice(rows, MOST_ROWS, replace=False))
         if len(rows) < MIN_ROWS:
             continue
-        values, categorical, testable = Sample.of(table.take(rows, np.arange(table.n_columns)), seed)
+        values, categorical, testable, _ = Sample.of(table.take(rows, np.arange(table.n_columns)), seed)
         with one_blas_thread():
             tests = ResidualTests(values, categorical, regression)
             for node in np.flatnonzero(testable & (kinds[code] != "hard")).tolist():

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from drbo import DrBO
+from drbo.claims.checks.hidden_tests import MOST_ROWS, HiddenTests, suitable_tests, unconfirmed
 from drbo.claims.claim import MAX_EDGES
-from drbo.claims.hidden_tests import MOST_ROWS, HiddenTests, suitable_tests, unconfirmed
 from drbo.data.statistics.statistics import Statistics
 from drbo.independence.set_tests import PartialCorrelations
 from drbo.scores.base import Score

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from drbo import DrBO
-from drbo.claims.hidden_check import (
+from drbo.claims.checks.hidden_check import (
     DOUBT,
     MOST_COLUMNS,
     POSSIBLE,

@@ -1,0 +1,1 @@
+"""Claims that may deny the directions of arrows, one module each."""

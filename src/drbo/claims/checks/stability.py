@@ -1,0 +1,119 @@
+"""Do halves of the rows tell the same directions? A direction that half of the rows turns around is not known.
+
+The rows are split into random halves. Each half is searched and checked as the whole table was, by every claim but this
+one. A direction is stable if most halves support it (complementary pairs: Shah & Samworth 2013, "Variable selection
+with error control").
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from drbo.arrays import Bools, Indices
+from drbo.claims.answer.stages import STAGES, Answer
+from drbo.claims.checks.noise_check import NoiseChecks, leans
+from drbo.claims.claim import SEED, Claim, Context, Inquiry, Ruling, denials
+from drbo.claims.denial import Ground
+from drbo.claims.refits.warm import searched, warm_search
+from drbo.claims.runner import run_claims
+from drbo.claims.verdicts import supported
+from drbo.data.statistics.statistics import Statistics
+from drbo.deadline import current
+
+#: Halves of the rows, two for each random split, and how many of them must support a direction.
+HALVES, LEAST = 10, 6
+#: Searches of each half: one from the graph of all rows, one from an unrelated order.
+SEARCHES = 2
+#: A half has at least so many rows.
+LEAST_ROWS = 20
+#: What is said about a direction that halves do not confirm.
+UNSTABLE = "Only {} of {} halves of the rows support this direction."
+#: What is said where halves cannot be searched.
+NOT_SEARCHED = "This direction is not confirmed: {}. A bootstrap (--bootstrap) tells how stable it is."
+
+
+class Stability(Claim):
+    """The claim that halves of the rows support the same directions."""
+
+    name, title = "stability", "the fits of half of the rows"
+    denies = ("experiment", "noise-check", "class")
+    repeated = False
+
+    def relevant(self, context: Context) -> bool:
+        return context.has_arrows
+
+    def too_much(self, context: Context) -> str:
+        inquiry = context.inquiry
+        if not supported(context):
+            return ""
+        if not inquiry.table.whole:
+            return "only sums of the rows are known"
+        if inquiry.table.complete_rows.n_rows < 2 * LEAST_ROWS:
+            return f"halves of the table have fewer than {LEAST_ROWS} rows"
+        return ""
+
+    def run(self, context: Context) -> Ruling:
+        grounds = supported(context)
+        counts, tried = dict.fromkeys(grounds, 0), 0
+        while tried < HALVES and any(_is_undecided(count, tried) for count in counts.values()):
+            current().check()
+            half = _half(context, tried)
+            found = set(supported(half)) | _leaning(half.inquiry, context.answer.dag, grounds)
+            counts = {arrow: count + (arrow in found) for arrow, count in counts.items()}
+            tried += 1
+        unstable = {arrow: UNSTABLE.format(n, tried) for arrow, n in counts.items() if n < LEAST}
+        return Ruling({arrow: (n, tried) for arrow, n in counts.items()}, denials(self, unstable))
+
+
+def _is_undecided(count: int, tried: int) -> bool:
+    """Tell whether further halves could decide about an arrow."""
+    return count < LEAST <= count + HALVES - tried
+
+
+def half_rows(table: Statistics, k: int) -> Indices:
+    """Return half of the rows of a table: halves 0 and 1 make up the table, and so on.
+
+    Groups of rows stay together, and every experiment is split.
+
+    Examples
+    --------
+    >>> table = Statistics.from_array(np.arange(10.0).reshape(5, 2))
+    >>> sorted([*half_rows(table, 0).tolist(), *half_rows(table, 1).tolist()])
+    [0, 1, 2, 3, 4]
+    """
+    rng = np.random.default_rng([SEED, k // 2])
+    units = np.arange(table.n_rows) if table.groups is None else table.groups
+    strata = np.zeros(table.n_rows, dtype=np.intp) if table.groups is not None else table.runs.codes
+    chosen = list[Indices]()
+    for stratum in np.unique(strata):
+        members = rng.permutation(np.unique(units[strata == stratum]))
+        middle = len(members) // 2
+        chosen.append(members[:middle] if k % 2 == 0 else members[middle:])
+    return np.flatnonzero(np.isin(units, np.concatenate(chosen)))
+
+
+def _half(context: Context, k: int) -> Context:
+    """Search half of the rows, and make all claims about what is found."""
+    inquiry = context.inquiry
+    table = inquiry.table.take(half_rows(inquiry.table, k), np.arange(inquiry.table.n_columns))
+    answer = context.answer
+    part = replace(inquiry, table=table, given=table)
+    if inquiry.can_search_again and inquiry.rescored is not None:
+        score, start = inquiry.rescored(table), answer.outcome.best.dags[0]
+        search = warm_search(score, inquiry.settings, inquiry.limits, start, k, SEARCHES)
+        answer = Answer.of(searched(search))
+        part = replace(part, score=score, evaluator=search.evaluator)
+        for stage in STAGES:
+            answer = stage(answer, part)
+    again = Context(inquiry=part, answer=answer)
+    run_claims((claim for claim in context.claims if claim.repeated and claim.denies), again)
+    return again
+
+
+def _leaning(half: Inquiry, dag: Bools, grounds: Mapping[tuple[str, str], Ground]) -> set[tuple[str, str]]:
+    """Return the arrows of the noise check to which the residuals of half of the rows lean as well."""
+    place = {name: k for k, name in enumerate(half.table.names)}
+    arrows = [arrow for arrow, ground in grounds.items() if ground == "noise-check"]
+    checks = NoiseChecks(half.tests, dag) if arrows else None
+    return {(i, j) for i, j in arrows if checks is not None and leans(checks.check(place[i], place[j]))}

@@ -1,0 +1,98 @@
+"""Halves of the rows: how they are drawn, and what they confirm on the route of a fit."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from drbo import DrBO
+from drbo.claims.checks import stability
+from drbo.claims.checks.stability import HALVES, LEAST, Stability, half_rows
+from drbo.claims.denial import ClaimRecord
+from drbo.data.checks.experiments import Experiments
+from drbo.data.statistics.statistics import Statistics
+from drbo.scores.linear import BicNV
+from tests.claims.contexts import context_of
+
+
+def _table(rng, n=40, **given):
+    return replace(Statistics.from_array(rng.normal(size=(n, 2))), **given)
+
+
+def _frame(rng, n, weight):
+    """Return three independent causes of one effect: to reverse one of the arrows takes two more."""
+    a, b, c = rng.normal(size=(3, n))
+    return pd.DataFrame({"a": a, "b": b, "c": c, "d": weight * (a + b + c) + rng.normal(size=n)})
+
+
+def _fit(frame, seed=0, score="bic-nv"):
+    return DrBO(score=score, random_state=seed).fit(frame).result_
+
+
+def _denied(result):
+    return {(one.cause, one.effect): one.sentence for one in result.claims.denials if one.claim == "stability"}
+
+
+@pytest.mark.parametrize("k", range(0, HALVES, 2))
+def test_two_halves_make_up_the_table(rng, k):
+    table = _table(rng, 41)
+    one, other = half_rows(table, k), half_rows(table, k + 1)
+    assert sorted([*one, *other]) == list(range(41))
+    assert abs(len(one) - len(other)) == 1
+
+
+def test_groups_stay_together_and_every_experiment_is_split(rng):
+    groups = np.repeat(np.arange(10), 4)
+    half = half_rows(_table(rng, groups=groups), 0)
+    assert all(np.isin(np.flatnonzero(groups == g), half).all() == (g in groups[half]) for g in range(10))
+    runs = Experiments(np.repeat([0, 1], [30, 10]), ("control", "hot"))
+    half = half_rows(_table(rng, experiments=runs), 3)
+    assert np.bincount(runs.codes[half]).tolist() == [15, 5]
+
+
+@pytest.mark.parametrize("kind", ["numbers", "mixed", "categories"])
+def test_clear_arrows_are_confirmed_in_tables_of_every_kind(rng, kind):
+    frame = _frame(rng, 1500, 1.0)
+    if kind != "numbers":
+        frame["a"] = np.where(frame["a"] > 0, "yes", "no")
+    if kind == "categories":
+        frame = frame.map(lambda value: value if isinstance(value, str) else "up" if value > 0 else "down")
+    result = _fit(frame, score="bic-nv" if kind == "numbers" else "auto")
+    assert next(one for one in result.claims.made if one.name == "stability").status == "ran"
+    assert _denied(result) == {}
+    assert {(one.cause, one.effect, one.ground) for one in result.directions} == {(i, "d", "class") for i in "abc"}
+
+
+def test_the_verdict_depends_neither_on_the_seed_nor_on_the_order_of_rows(rng):
+    frame = _frame(rng, 300, 0.45)
+    found = [
+        {(one.cause, one.effect): (one.direction, one.sentence) for one in _fit(part, seed).directions}
+        for seed, part in ((0, frame), (7, frame), (0, frame.sample(frac=1, random_state=1)))
+    ]
+    assert found[0] == found[1] == found[2]
+
+
+def test_an_arrow_that_few_halves_confirm_is_denied_with_their_number(rng, monkeypatch):
+    monkeypatch.setattr(stability, "supported", _only_of_the_whole(stability.supported))
+    result = _fit(_frame(rng, 400, 1.0))
+    tried = HALVES - LEAST + 1  # then it cannot be confirmed any more
+    assert set(_denied(result).values()) == {f"Only 0 of {tried} halves of the rows support this direction."}
+    assert {one.direction for one in result.directions} == {"assumed"}
+
+
+def _only_of_the_whole(original):
+    def supported(context):
+        return original(context) if context.table.n_rows == 400 else {}
+
+    return supported
+
+
+@pytest.mark.parametrize(("n", "why"), [(39, "halves of the table have fewer than 20 rows"), (40, "")])
+def test_a_table_of_few_rows_is_not_halved(rng, n, why):
+    table = Statistics.from_array(rng.normal(size=(n, 3)), list("abc"))
+    dag = np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]], dtype=bool)
+    context = context_of(BicNV(table), table, dag)
+    assert Stability().too_much(context) == ""  # no arrow is supported without claims
+    context.made.append(ClaimRecord(name="colliders", status="ran", grounds=("class",)))
+    assert Stability().too_much(context) == why
