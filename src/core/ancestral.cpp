@@ -9,44 +9,11 @@
 #include <map>
 
 #include "arrays.h"
+#include "node_sets.h"
 
 namespace drbo {
 
 namespace {
-
-using Members = std::vector<int>;
-
-// A set of any number of nodes.
-class NodeSet {
- public:
-  NodeSet() = default;
-  explicit NodeSet(std::size_t d) : words_((d + 63) / 64) {}
-  bool has(int node) const { return (words_[node >> 6] >> (node & 63)) & 1; }
-  void add(int node) { words_[node >> 6] |= std::uint64_t{1} << (node & 63); }
-  void drop(int node) { words_[node >> 6] &= ~(std::uint64_t{1} << (node & 63)); }
-  void clear() { std::fill(words_.begin(), words_.end(), 0); }
-  void unite(const NodeSet& other) {
-    for (std::size_t w = 0; w < words_.size(); ++w) words_[w] |= other.words_[w];
-  }
-  bool meets(const NodeSet& other) const {
-    for (std::size_t w = 0; w < words_.size(); ++w)
-      if (words_[w] & other.words_[w]) return true;
-    return false;
-  }
-  bool empty() const {
-    return std::all_of(words_.begin(), words_.end(), [](std::uint64_t word) { return word == 0; });
-  }
-  const std::vector<std::uint64_t>& words() const { return words_; }
-  Members members() const {
-    Members found;
-    for (int node = 0; node < static_cast<int>(64 * words_.size()); ++node)
-      if (has(node)) found.push_back(node);
-    return found;
-  }
-
- private:
-  std::vector<std::uint64_t> words_;
-};
 
 struct Mixed {
   explicit Mixed(std::size_t d) : parents(d, NodeSet(d)), children(d, NodeSet(d)), spouses(d, NodeSet(d)) {}
@@ -91,16 +58,16 @@ std::vector<NodeSet> ancestors_of(const Mixed& graph) {
   std::vector<int> waiting(d);
   Members ready;
   for (int node = 0; node < d; ++node) {
-    waiting[node] = static_cast<int>(graph.parents[node].members().size());
+    waiting[node] = static_cast<int>(graph.parents[node].size());
     if (waiting[node] == 0) ready.push_back(node);
   }
   for (std::size_t k = 0; k < ready.size(); ++k) {
     const int node = ready[k];
     found[node].add(node);
-    for (const int child : graph.children[node].members()) {
+    graph.children[node].each([&](int child) {
       found[child].unite(found[node]);
       if (--waiting[child] == 0) ready.push_back(child);
-    }
+    });
   }
   if (static_cast<int>(ready.size()) < d) found.clear();
   return found;

@@ -4,35 +4,13 @@
 // residuals themselves. The negentropy of a residual u of variance 1 is approximated by two of its moments (Hyvarinen
 // 1998, "New approximations of differential entropy for independent component analysis and projection pursuit"):
 //   J = 36 / (8 sqrt 3 - 9) E[u exp(-u^2 / 2)]^2 + 24 / (16 sqrt 3 - 27) (E[exp(-u^2 / 2)] - sqrt(1 / 2))^2.
-// The exponential is computed here: that of the C library differs between processors.
 #include <nanobind/stl/vector.h>
-
-#include <cstring>
 
 #include "numbers.h"
 #include "steps.h"
 
 namespace drbo {
 namespace {
-
-// exp(x) for x <= 0, with a relative error of about 1e-14; 1e-304 instead of less. x = k ln 2 + r, |r| <= ln 2 / 2.
-inline double exponential(double x) {
-  constexpr double SHIFT = 0x1.8p52;  // added to a small number it leaves the nearest whole number in the last bits
-  constexpr double HIGH = 0x1.62e42feep-1, LOW = 0x1.a39ef35793c76p-33;  // ln 2 in two parts
-  x = std::max(x, -700.0);
-  const double shifted = x * 0x1.71547652b82fep0 + SHIFT, k = shifted - SHIFT;
-  const double r = (x - k * HIGH) - k * LOW;
-  double sum = 1.0 / 39916800;
-  for (const double term :
-       {1.0 / 3628800, 1.0 / 362880, 1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1.0, 1.0})
-    sum = sum * r + term;
-  uint64_t bits, power;
-  std::memcpy(&bits, &sum, sizeof bits);
-  std::memcpy(&power, &shifted, sizeof power);
-  bits += power << 52;
-  std::memcpy(&sum, &bits, sizeof sum);
-  return sum;
-}
 
 WIDE double variance(const double* residual, const double* shares, size_t n) {
   return sum_terms<double>(n, [&](size_t row) { return shares[row] * residual[row] * residual[row]; });

@@ -501,3 +501,55 @@ class AncestralScore:
     ) -> tuple[npt.NDArray[np.uint8], Floats]: ...  # (m, pairs i < j) edges as in moves; (m,) scores
     @property
     def known(self) -> int: ...
+
+# meek.cpp: partially directed graphs (d, d)
+class ClosedGraph:
+    """A partially directed graph that is closed under Meek's rules."""
+
+    def __init__(self, graph: Flags) -> None: ...
+    def direct(self, a: int, b: int, /) -> None: ...  # the undirected edge a - b as a -> b
+    def is_undirected(self, a: int, b: int, /) -> bool: ...
+    def matrix(self) -> Flags: ...
+
+def meek_closure(graph: Flags, /) -> Flags: ...
+def dag_to_cpdag(dag: Flags, /) -> Flags: ...
+def extension(graph: Flags, /) -> tuple[Flags, Ints]: ...  # a DAG, and the nodes that could not be ordered
+
+# additive.cpp
+class AdditiveFits:
+    """Penalised additive regressions on smooth terms of the columns."""
+
+    def __init__(
+        self,
+        rows: int,
+        ridge: float,  # penalty of every function
+        exact: float,  # share of the standard deviation below which a residual becomes 0
+    ) -> None: ...
+    def add(
+        self,
+        column: int,
+        basis: Floats,  # (q, n) orthonormal: basis @ basis.T / n == I
+        penalty: Floats,  # (q,)
+        strengths: Floats,  # (L,) factors of the penalty
+        /,
+    ) -> None: ...
+    def has(self, column: int, /) -> bool: ...
+    def residuals(
+        self,
+        responses: Floats,  # (m, n)
+        starts: Ints,  # (m + 1,) where the parents of each response begin
+        members: Ints,  # rising parents
+        threads: int,
+        /,
+    ) -> Floats: ...  # (m, n)
+
+# dependence.cpp
+def cross_squares(left: Floats, right: Floats) -> float: ...  # (n, q), (n, r)
+def by_rank(column: Floats, table: Floats) -> Floats | None: ...  # (n,), (n, r)
+def climb_classes(
+    values: Floats,  # (d, n)
+    start: Floats,  # (n,) shares of the first class
+    most: int,  # steps
+    gain: float,  # of the log likelihood per row, below which the climb ends
+    least: float,  # variance of a column in a class
+) -> float: ...

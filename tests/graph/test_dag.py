@@ -7,6 +7,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from drbo._core import ClosedGraph
 from drbo.errors import DataError
 from drbo.graph import dag as graph
 
@@ -226,6 +227,22 @@ def test_cpdag_and_meek_closure_on_five_nodes():
         known = truth & (rng.random(truth.shape) < 0.3)
         agreeing = [dag for dag in members if not (dag & known.T).any()]
         assert np.array_equal(graph.meek_closure(cpdag & ~known.T), np.any(agreeing, axis=0))
+
+
+def test_edges_directed_one_by_one_close_as_the_whole_graph_does():
+    rng = np.random.default_rng(8)
+    for _ in range(40):
+        truth = random_dag(rng, 5, 0.7)
+        members, closed = equivalent_dags(truth), ClosedGraph(graph.dag_to_cpdag(truth))
+        known = np.zeros_like(truth)
+        for i, j in rng.permutation(np.argwhere(truth)).tolist():
+            if closed.is_undirected(i, j):
+                closed.direct(i, j)
+            known[i, j] = True
+            agreeing = [dag for dag in members if not (dag & known.T).any()]
+            assert np.array_equal(closed.matrix(), np.any(agreeing, axis=0))
+        with pytest.raises(ValueError, match="only an undirected edge"):
+            closed.direct(0, 1)
 
 
 def test_fourth_rule():

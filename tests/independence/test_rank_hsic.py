@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from drbo import _core
 from drbo.independence.rank_hsic import (
     WIDTH,
     RankFeatures,
@@ -37,6 +38,19 @@ def test_the_statistic_is_hsic_with_full_kernels(rng):
     ours = np.square(left.features.T @ right.features).sum()
     assert ours == pytest.approx((_dense_kernel(x) * _dense_kernel(y)).sum(), rel=0.01)
     assert left.total == pytest.approx(np.trace(_dense_kernel(x)), rel=0.01)
+
+
+@pytest.mark.parametrize("n", [1, 10, 257, 1000])
+def test_features_follow_the_ranks(rng, n):
+    x = rng.normal(size=n) * np.exp(20 * rng.normal(size=n)) * rng.choice([-1, 1], n)
+    in_order = rank_features(np.arange(n)).features
+    np.testing.assert_array_equal(rank_features(x).features, in_order[stats.rankdata(x).astype(int) - 1])
+
+
+def test_sums_of_squares_are_those_of_numpy(rng):
+    for n, q, r in [(1, 1, 1), (11, 3, 12), (400, 12, 12), (401, 12, 5)]:
+        left, right = rng.normal(size=(n, q)), rng.normal(size=(n, r))
+        assert _core.cross_squares(left, right) == pytest.approx(np.square(left.T @ right).sum())
 
 
 def test_mean_and_variance_are_those_over_all_permutations(rng):

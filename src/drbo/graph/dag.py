@@ -9,12 +9,12 @@ Every function returns new boolean arrays and leaves its arguments alone.
 The module is long because all operations on graphs as matrices are here; each function is short.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from drbo import _core
 from drbo.arrays import Bools, Indices
 from drbo.errors import DataError
 
@@ -59,7 +59,7 @@ def check_pdag(adjacency: npt.ArrayLike, names: Sequence[str] | None = None) -> 
             f"an adjacency matrix must contain only 0 and 1, got {matrix[i, j]} at {_arrow([i, j], names)}",
             hint="convert weights first: adjacency = weights != 0",
         )
-    edges = matrix.astype(bool)  # a copy, also of a boolean matrix
+    edges = matrix.astype(bool, order="C")  # a copy, also of a boolean matrix
     loops = np.flatnonzero(edges.diagonal())
     if len(loops):
         raise DataError(
@@ -251,7 +251,7 @@ def dag_to_cpdag(dag: npt.ArrayLike) -> Bools:
     >>> dag_to_cpdag([[0, 1, 0], [0, 0, 1], [0, 0, 0]]).astype(int).tolist()
     [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
     """
-    return meek_closure(pattern(check_dag(dag)))
+    return _core.dag_to_cpdag(check_dag(dag))
 
 
 def meek_closure(pdag: npt.ArrayLike) -> Bools:
@@ -266,69 +266,7 @@ def meek_closure(pdag: npt.ArrayLike) -> Bools:
     >>> meek_closure([[0, 1, 0], [0, 0, 1], [0, 1, 0]]).astype(int).tolist()
     [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
     """
-    graph = check_pdag(pdag)
-    marks = _Marks.of(graph)
-    queue = [(int(i), int(j)) for i, j in np.argwhere(np.triu(graph & graph.T))]
-    while queue:
-        pair = queue.pop()
-        for a, b in (pair, pair[::-1]):
-            if marks.undirected[a] >> b & 1 and marks.compelled(a, b):
-                marks.direct(a, b)
-                graph[b, a] = False
-                queue += marks.affected(a, b)
-    return graph
-
-
-@dataclass
-class _Marks:
-    """A PDAG as one integer per node and relation; bit j of entry i speaks of the nodes i and j."""
-
-    parents: list[int]
-    children: list[int]
-    undirected: list[int]
-    adjacent: list[int]
-
-    @classmethod
-    def of(cls, graph: Bools) -> "_Marks":
-        directed = graph & ~graph.T
-        return cls(_bitsets(directed.T), _bitsets(directed), _bitsets(graph & graph.T), _bitsets(graph | graph.T))
-
-    def compelled(self, a: int, b: int) -> bool:
-        """Return whether one of Meek's rules turns a - b into a -> b."""
-        if self.parents[a] & ~self.adjacent[b]:  # rule 1: c -> a - b, c and b apart
-            return True
-        if self.children[a] & self.parents[b]:  # rule 2: a -> c -> b
-            return True
-        middle = self.undirected[a] & self.parents[b]  # rule 3: a - c -> b, a - e -> b, c and e apart
-        if any(middle & ~self.adjacent[c] & ~(1 << c) for c in _bits(middle)):
-            return True
-        ends = self.undirected[a] & ~self.adjacent[b]  # rule 4: a - c -> e -> b, c and b apart, a and e adjacent
-        return any(self.parents[e] & ends for e in _bits(self.parents[b] & self.adjacent[a]))
-
-    def direct(self, a: int, b: int) -> None:
-        self.undirected[a] ^= 1 << b
-        self.undirected[b] ^= 1 << a
-        self.children[a] |= 1 << b
-        self.parents[b] |= 1 << a
-
-    def affected(self, a: int, b: int) -> Iterator[tuple[int, int]]:
-        """Yield the undirected edges that a new edge a -> b may direct."""
-        for end in (a, b):
-            yield from ((end, other) for other in _bits(self.undirected[end]))
-        for near in _bits(self.undirected[a] & self.adjacent[b]):  # a -> b as the first arrow of rule 4
-            yield from ((near, below) for below in _bits(self.undirected[near] & self.children[b]))
-
-
-def _bitsets(matrix: Bools) -> list[int]:
-    packed = np.packbits(matrix, axis=1, bitorder="little")
-    return [int.from_bytes(row.tobytes(), "little") for row in packed]
-
-
-def _bits(mask: int) -> Iterator[int]:
-    while mask:
-        lowest = mask & -mask
-        yield lowest.bit_length() - 1
-        mask ^= lowest
+    return _core.meek_closure(check_pdag(pdag))
 
 
 def cpdag_to_dag(pdag: npt.ArrayLike) -> Bools:
@@ -341,30 +279,11 @@ def cpdag_to_dag(pdag: npt.ArrayLike) -> Bools:
     >>> cpdag_to_dag([[0, 1, 0], [1, 0, 1], [0, 1, 0]]).astype(int).tolist()
     [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
     """
-    graph = check_pdag(pdag)
-    dag = graph & ~graph.T
-    marks = _Marks.of(graph)
-    left, queue = set(range(len(graph))), list(range(len(graph)))
-    while queue:
-        node = queue.pop()
-        if node not in left or marks.children[node] or not _can_be_sink(node, marks):
-            continue
-        dag[list(_bits(marks.adjacent[node])), node] = True
-        left.remove(node)
-        for other in _bits(marks.adjacent[node]):
-            for relation in (marks.parents, marks.children, marks.undirected, marks.adjacent):
-                relation[other] &= ~(1 << node)
-            queue.append(other)  # only the neighbours of a removed node can have become free
-    if left:
+    dag, left = _core.extension(check_pdag(pdag))
+    if len(left):
         raise DataError(
             "no DAG has the directed edges and v-structures of this graph: nodes "
-            f"{', '.join(map(str, sorted(left)[:10]))} cannot be ordered",
+            f"{', '.join(map(str, left[:10].tolist()))} cannot be ordered",
             hint="the directed edges contradict each other; check the background knowledge that directed them",
         )
     return dag
-
-
-def _can_be_sink(node: int, marks: _Marks) -> bool:
-    """Return whether all undirected edges of the node can point to it without a new v-structure."""
-    around = marks.adjacent[node]
-    return not any(around & ~marks.adjacent[other] & ~(1 << other) for other in _bits(marks.undirected[node]))

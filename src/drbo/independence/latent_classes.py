@@ -5,8 +5,8 @@ noise in one direction, although no column causes the other.
 """
 
 import numpy as np
-from scipy.special import logsumexp
 
+from drbo import _core
 from drbo.arrays import Floats
 
 #: Steps of the EM algorithm at most, and the gain of the log likelihood per row below which they end.
@@ -60,29 +60,16 @@ def _density(column: Floats) -> float:
 
 def _mixture(values: Floats, n_classes: int) -> float:
     """Return the log likelihood of normal classes with independent columns, less half the BIC penalty."""
-    n, d = values.shape
-    parameters = n_classes * (2 * d + 1) - 1
-    starts = [np.ones((n, 1))] if n_classes == 1 else [_halves(column) for column in values.T]
-    return max(_climbed(values, start) for start in starts) - 0.5 * parameters * float(np.log(n))
+    n, d = len(values), int(values.shape[1])
+    penalty = 0.5 * (n_classes * (2 * d + 1) - 1) * float(np.log(n))
+    if n_classes == 1:
+        return -0.5 * n * float(np.log(2 * np.pi * values.var(axis=0)).sum() + d) - penalty
+    columns = np.ascontiguousarray(values.T)
+    starts = [_first_class(column) for column in columns]
+    return max(_core.climb_classes(columns, start, MAX_STEPS, LEAST_GAIN, LEAST_VARIANCE) for start in starts) - penalty
 
 
-def _halves(column: Floats) -> Floats:
-    """Return shares (n, 2) of classes that a column separates at its median."""
-    above = np.where(column > np.median(column), FIRST_SHARE, 1 - FIRST_SHARE)
-    return np.column_stack([above, 1 - above])
-
-
-def _climbed(values: Floats, shares: Floats) -> float:
-    """Return the log likelihood to which the EM algorithm climbs from shares (n, k) of classes."""
-    found = -np.inf
-    for _ in range(MAX_STEPS):
-        weights = shares.sum(axis=0)
-        means = shares.T @ values / weights[:, None]
-        variances = np.maximum(shares.T @ values**2 / weights[:, None] - means**2, LEAST_VARIANCE)
-        scaled = (values[:, None] - means) ** 2 / variances + np.log(2 * np.pi * variances)
-        joint = np.log(weights / len(values)) - 0.5 * scaled.sum(axis=2)
-        rows = logsumexp(joint, axis=1)
-        shares, before, found = np.exp(joint - rows[:, None]), found, float(rows.sum())
-        if found - before < LEAST_GAIN * len(values):
-            break
-    return found
+def _first_class(column: Floats) -> Floats:
+    """Return the shares (n,) of the first of two classes that a column separates at its median."""
+    shares: Floats = np.where(column > np.median(column), FIRST_SHARE, 1 - FIRST_SHARE)
+    return shares

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaincc, ndtri
 
+from drbo import _core
 from drbo.arrays import Floats
 from drbo.data.statistics.units import normal_scores
 
@@ -70,14 +71,13 @@ def rank_features(column: npt.ArrayLike) -> RankFeatures:
     >>> rank_features(np.arange(100.0)).features.shape
     (100, 12)
     """
-    x = np.asarray(column, dtype=np.float64)
-    order = np.argsort(x, kind="stable")
-    steps = np.diff(x[order])
-    if (steps > 0).all():
-        untied = _untied(len(x))
-        place = np.empty(len(x), dtype=np.intp)
-        place[order] = np.arange(len(x))
-        return untied._replace(features=untied.features[place])
+    x = np.ascontiguousarray(column, dtype=np.float64)
+    if not len(x):
+        return RankFeatures.centred(_kernel_features(x))
+    untied = _untied(len(x))
+    features = _core.by_rank(x, untied.features)
+    if features is not None:
+        return untied._replace(features=features)
     return RankFeatures.centred(_kernel_features(normal_scores(x)))
 
 
@@ -114,11 +114,11 @@ def independence(left: RankFeatures, right: RankFeatures) -> Independence:
     n = len(left.features)
     if n < MIN_ROWS or min(left.squares, right.squares) <= 0.0:  # a constant is independent of everything
         return Independence(1.0, 0.0)
-    statistic = float(np.square(left.features.T @ right.features).sum())
+    statistic = _core.cross_squares(left.features, right.features)
     mean, variance, skewness = _null_moments(left, right, n)
     excess = (statistic - mean) / max((left.squares * right.squares) ** 0.5 - mean, 1e-300)
     counted = mean + (statistic - mean) * min(1.0, MOST_WORTH / n)
-    return Independence(_gamma_tail(counted, mean, variance, skewness), float(np.clip(excess, 0.0, 1.0) ** 0.5))
+    return Independence(_gamma_tail(counted, mean, variance, skewness), min(max(excess, 0.0), 1.0) ** 0.5)
 
 
 def _null_moments(left: RankFeatures, right: RankFeatures, n: int) -> tuple[float, float, float]:

@@ -2,20 +2,22 @@
 
 Each parent enters as a penalised cubic B-spline (P-spline; Eilers & Marx 1996) with a smoothness of its own, chosen by
 generalised cross-validation (GCV). The basis of every column is rotated once so that its Gram matrix is the identity
-and its penalty is diagonal (Demmler & Reinsch 1975). Families share these bases and the products between them.
+and its penalty is diagonal (Demmler & Reinsch 1975). Families share these bases and the products between them; the fits
+are compiled (``src/core/additive.cpp``).
 """
 
 import itertools
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.interpolate import BSpline
 
+from drbo import _core
 from drbo.arrays import Floats
 from drbo.data.statistics.units import standardized
-from drbo.independence.additive_fit import LEAST_VARIANCE, FitDesign, SmoothTerm, additive_coefficients
+from drbo.machine.threads import crew
 
 #: How the noise of a family may depend on its parents: not at all, or through its scale.
 NoiseModel = Literal["additive", "location-scale"]
@@ -27,6 +29,9 @@ DEGREE = 3
 QUANTILE_SHARE = 0.5
 #: Degrees of freedom tried for a smooth term, starting with nearly a straight line; the unpenalised spline is last.
 DEGREES_OF_FREEDOM = (1.02, 1.3, 2.0, 3.0, 4.5, 6.5, 9.0, 12.0)
+#: Directions of a basis with less than this share of the largest variance are dropped. The same number is the ridge
+#: penalty that keeps regressions on collinear parents solvable.
+LEAST_VARIANCE = 1e-7
 #: A residual with a smaller standard deviation than this share of the column's is rounding error and becomes 0.
 EXACT = 1e-5
 #: This share of the residual variance is added to squared residuals before taking logarithms.
@@ -39,6 +44,16 @@ MAX_SCALE = 20.0
 SAME_DIGITS = 9
 #: Residuals that are remembered; of a large graph all of them would take gigabytes.
 MAX_REMEMBERED = 500
+#: Operations of a fit for each row and parent, about.
+FIT_WORK = 200
+
+
+class SmoothTerm(NamedTuple):
+    """A column's spline basis with unit Gram matrix and diagonal penalty."""
+
+    basis: Floats  # (n, q), basis.T @ basis / n == I, columns of mean 0
+    penalty: Floats  # (q,) ascending; 0 for the straight line
+    strengths: Floats  # (L,) factors of the penalty that are tried, descending
 
 
 def smooth_term(column: npt.ArrayLike) -> SmoothTerm:
@@ -150,10 +165,8 @@ class AdditiveRegressions:
     def __init__(self, values: npt.ArrayLike, categorical: Sequence[int] = ()) -> None:
         self.values = standardized(np.asarray(values, dtype=np.float64))
         self._categorical = frozenset(categorical)
-        self._terms: dict[int, SmoothTerm] = {}
+        self._core = _core.AdditiveFits(max(1, len(self.values)), LEAST_VARIANCE, EXACT)
         self._last_term: tuple[bytes, SmoothTerm] | None = None  # of sorted values
-        self._products: dict[tuple[int, int], Floats] = {}
-        self._designs: dict[tuple[int, ...], FitDesign] = {}
         self._residuals: dict[tuple[int, tuple[int, ...], NoiseModel], Floats] = {}
 
     def residual(self, node: int, parents: Sequence[int], noise: NoiseModel = "additive") -> Floats:
@@ -182,30 +195,32 @@ class AdditiveRegressions:
         scaled: Floats = residual / scale
         return scaled
 
+    def prepare(self, families: Iterable[tuple[int, Sequence[int]]]) -> None:
+        """Fit families with additive noise all at once; their residuals are remembered."""
+        wanted = dict.fromkeys((node, tuple(sorted(parents))) for node, parents in families)
+        open_ = [family for family in wanted if (*family, "additive") not in self._residuals][:MAX_REMEMBERED]
+        responses = np.ascontiguousarray(self.values[:, [node for node, _ in open_]].T)
+        for family, found in zip(open_, self._fitted(responses, [parents for _, parents in open_]), strict=True):
+            remember(self._residuals, (*family, "additive"), found)
+
     def _fit(self, response: Floats, parents: tuple[int, ...]) -> Floats:
         """Return what an additive regression on the parents leaves of a response."""
-        centred: Floats = response - response.mean()
-        if not parents:
-            return centred
-        design, n = self._design(parents), len(centred)
-        projections = np.concatenate([centred @ term.basis for term in design.terms]) / n
-        coefficients = additive_coefficients(design, projections, float(centred @ centred) / n, n)
-        left = centred.copy()
-        for term, block in zip(design.terms, design.blocks, strict=True):
-            left -= term.basis @ coefficients[block]
-        return left if left.std() > EXACT * response.std() else np.zeros_like(left)
+        left: Floats = self._fitted(np.ascontiguousarray(response)[None], [parents])[0]
+        return left
 
-    def _design(self, parents: tuple[int, ...]) -> FitDesign:
-        if parents not in self._designs:
-            design = FitDesign.of([self._term(parent) for parent in parents], self._products_of(parents))
-            remember(self._designs, parents, design)
-        return self._designs[parents]
+    def _fitted(self, responses: Floats, parents: Sequence[tuple[int, ...]]) -> Floats:  # responses (m, n)
+        """Return what additive regressions leave of each response given its parents."""
+        for column in {parent for family in parents for parent in family}:
+            if not self._core.has(column):
+                self._add_term(column)
+        starts = np.cumsum([0, *map(len, parents)], dtype=np.int64)
+        members = np.array([parent for family in parents for parent in family], dtype=np.int64)
+        return self._core.residuals(responses, starts, members, crew(FIT_WORK * responses.shape[1] * len(members)))
 
-    def _term(self, column: int) -> SmoothTerm:
-        if column not in self._terms:
-            values = self.values[:, column]
-            self._terms[column] = category_term(values) if column in self._categorical else self._smooth_term(values)
-        return self._terms[column]
+    def _add_term(self, column: int) -> None:
+        values = self.values[:, column]
+        term = category_term(values) if column in self._categorical else self._smooth_term(values)
+        self._core.add(column, np.ascontiguousarray(term.basis.T), term.penalty, term.strengths)
 
     def _smooth_term(self, values: Floats) -> SmoothTerm:
         """Return the basis of a column, from that of the last one if it has the same values in other rows (ranks)."""
@@ -218,18 +233,6 @@ class AdditiveRegressions:
         basis = np.empty_like(term.basis)
         basis[order] = term.basis
         return term._replace(basis=basis)
-
-    def _products_of(self, parents: tuple[int, ...]) -> dict[tuple[int, int], Floats]:
-        """Return the products between the bases of each two of the parents, by their places."""
-        places = itertools.combinations(enumerate(parents), 2)
-        return {(k, m): self._product(a, b) for (k, a), (m, b) in places}
-
-    def _product(self, a: int, b: int) -> Floats:
-        """Return the inner products (q, q) between the bases of columns a < b, divided by the number of rows."""
-        if (a, b) not in self._products:
-            left, right = self._term(a).basis, self._term(b).basis
-            self._products[a, b] = left.T @ right / len(left)
-        return self._products[a, b]
 
 
 def linear_residual(values: Floats, node: int, parents: Sequence[int]) -> Floats:

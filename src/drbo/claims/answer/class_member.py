@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from drbo._core import ClosedGraph
 from drbo.arrays import Bools
 from drbo.claims.record import CheckedEdge, NoiseCheck
 from drbo.claims.why import mpdag
 from drbo.constraints import Constraints
-from drbo.deadline import current
-from drbo.graph.dag import cpdag_to_dag, meek_closure, topological_order
+from drbo.graph.dag import cpdag_to_dag, topological_order
 from drbo.search.evaluation.evaluator import Evaluator
 
 Checks = tuple[CheckedEdge, ...]
@@ -117,13 +117,11 @@ def _member(graph: Bools, dag: Bools, told: list[tuple[int, int]]) -> Bools:
     """Return the member of a class in which some open edges are directed, and the others as in a DAG where possible."""
     rank = np.argsort(topological_order(dag))
     rest = sorted(np.argwhere(dag).tolist(), key=lambda edge: (rank[edge[0]], rank[edge[1]]))
+    closed = ClosedGraph(graph)
     for i, j in (*told, *rest):
-        if graph[i, j] and graph[j, i]:
-            current().check()
-            graph = graph.copy()
-            graph[j, i] = False
-            graph = meek_closure(graph)
-    return graph
+        if closed.is_undirected(i, j):
+            closed.direct(i, j)
+    return closed.matrix()
 
 
 def _agreement(checks: Checks) -> int:

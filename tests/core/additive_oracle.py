@@ -1,42 +1,18 @@
-"""Penalised additive regressions: the smoothness of every term is chosen by generalised cross-validation (GCV)."""
+"""Penalised additive regressions in NumPy, by which those of the compiled core are checked."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from drbo.arrays import Floats
+from drbo.independence.residuals import LEAST_VARIANCE, SmoothTerm
 
 #: GCV multiplies the degrees of freedom by this factor, because plain GCV occasionally undersmooths.
 GCV_FACTOR = 1.2
 #: Rounds over the parents of a family in which each smoothness is chosen given the others.
 MAX_ROUNDS = 3
-#: Directions of a basis with less than this share of the largest variance are dropped. The same number is the ridge
-#: penalty that keeps regressions on collinear parents solvable.
-LEAST_VARIANCE = 1e-7
-
-
-class SmoothTerm(NamedTuple):
-    """A column's spline basis with unit Gram matrix and diagonal penalty."""
-
-    basis: Floats  # (n, q), basis.T @ basis / n == I, columns of mean 0
-    penalty: Floats  # (q,) ascending; 0 for the straight line
-    strengths: Floats  # (L,) factors of the penalty that are tried, descending
-
-    @property
-    def ridges(self) -> Floats:
-        """The penalties (L, q) at each strength."""
-        ridges: Floats = LEAST_VARIANCE + self.strengths[:, None] * self.penalty
-        return ridges
-
-    def alone(self, projections: Floats, variance: float, n_rows: int) -> tuple[int, Floats]:
-        """Return the strength that GCV chooses if there is no other term, by its number, and the coefficients (q,)."""
-        if len(self.strengths) == 1:
-            return 0, projections / (1.0 + self.ridges[0])
-        shrunk = 1.0 / (1.0 + self.ridges)  # (L, q): the Gram matrix is the identity
-        unexplained = variance - (shrunk * (2.0 - shrunk)) @ np.square(projections)
-        best = int(log_gcv(unexplained, shrunk.sum(axis=1), n_rows).argmin())
-        return best, shrunk[best] * projections
 
 
 class FitDesign(NamedTuple):
@@ -59,7 +35,7 @@ class FitDesign(NamedTuple):
 
     def ridge(self, strengths: Sequence[int]) -> Floats:
         """Return the penalties (p,) at one of the strengths of each term, by its number."""
-        return np.concatenate([term.ridges[number] for term, number in zip(self.terms, strengths, strict=True)])
+        return np.concatenate([_ridges(term)[number] for term, number in zip(self.terms, strengths, strict=True)])
 
     def inverse(self, strengths: Sequence[int]) -> Floats:
         """Return the inverse (p, p) of the Gram matrix plus the penalties at these strengths; it is remembered."""
@@ -67,6 +43,19 @@ class FitDesign(NamedTuple):
         if key not in self.inverses:
             self.inverses[key] = np.asarray(np.linalg.inv(self.gram + np.diag(self.ridge(key))), dtype=np.float64)
         return self.inverses[key]
+
+
+def _ridges(term: SmoothTerm) -> Floats:
+    """Return the penalties (L, q) at each strength."""
+    return LEAST_VARIANCE + term.strengths[:, None] * term.penalty
+
+
+def _alone(term: SmoothTerm, projections: Floats, variance: float, n_rows: int) -> tuple[int, Floats]:
+    """Return the strength that GCV chooses if there is no other term, by its number, and the coefficients (q,)."""
+    shrunk = 1.0 / (1.0 + _ridges(term))  # (L, q): the Gram matrix is the identity
+    unexplained = variance - (shrunk * (2.0 - shrunk)) @ np.square(projections)
+    best = int(log_gcv(unexplained, shrunk.sum(axis=1), n_rows).argmin())
+    return best, shrunk[best] * projections
 
 
 def additive_coefficients(
@@ -82,7 +71,7 @@ def additive_coefficients(
     inverse each, by the Schur complement of its block; this goes round the terms until nothing changes.
     """
     terms, blocks = design.terms, design.blocks
-    alone = [term.alone(projections[block], variance, n_rows) for term, block in zip(terms, blocks, strict=True)]
+    alone = [_alone(term, projections[block], variance, n_rows) for term, block in zip(terms, blocks, strict=True)]
     if len(terms) == 1:
         return alone[0][1]
     chosen = [number for number, _ in alone]
@@ -94,7 +83,7 @@ def additive_coefficients(
         for k, (block, term) in enumerate(zip(blocks, terms, strict=True)):
             if len(term.strengths) == 1 or compared_at.get(k) == n_changes:
                 continue
-            step, trial = _Step(inverse, coefficients, projections, variance, ridge, block), term.ridges
+            step, trial = _Step(inverse, coefficients, projections, variance, ridge, block), _ridges(term)
             criterion, inverses = step.gcv(trial, n_rows)
             best = int(criterion.argmin())
             if best != chosen[k]:
@@ -108,6 +97,15 @@ def additive_coefficients(
         return coefficients
     found: Floats = np.asarray(np.linalg.solve(design.gram + np.diag(ridge), projections), dtype=np.float64)
     return found
+
+
+def residual(response: Floats, terms: Sequence[SmoothTerm]) -> Floats:
+    """Return what an additive regression on terms leaves of a response."""
+    centred, n = response - response.mean(), len(response)
+    basis = np.hstack([term.basis for term in terms])
+    pairs = itertools.combinations(range(len(terms)), 2)
+    design = FitDesign.of(terms, {(k, m): terms[k].basis.T @ terms[m].basis / n for k, m in pairs})
+    return centred - basis @ additive_coefficients(design, centred @ basis / n, float(centred @ centred) / n, n)
 
 
 def log_gcv(unexplained: Floats, freedom: Floats, n_rows: int) -> Floats:
