@@ -321,10 +321,11 @@ class AncestralScore {
       require(move[0] != move[1], "a move must have two nodes");
     }
     Owned<double, 1> found({m});
+    const bool plain = is_plain(graph);
     watched([&](Watch& watch) {
       for (std::size_t k = 0; k < m; ++k) {
         const std::int64_t* at = moves.data() + 3 * k;
-        found[k] = gain(graph, static_cast<int>(at[0]), static_cast<int>(at[1]), static_cast<int>(at[2]), watch);
+        found[k] = gain(graph, static_cast<int>(at[0]), static_cast<int>(at[1]), static_cast<int>(at[2]), plain, watch);
         watch.check(2000 + 40 * whole(d_));
       }
       return 0;
@@ -485,8 +486,38 @@ class AncestralScore {
     return true;
   }
 
+  // A DAG whose columns may all be ancestors of each other: it stays legal as long as no edge closes a cycle.
+  bool is_plain(const Mixed& graph) const {
+    const auto is_empty = [](const NodeSet& set) { return set.empty(); };
+    return std::all_of(graph.spouses.begin(), graph.spouses.end(), is_empty) &&
+           std::all_of(never_.begin(), never_.end(), is_empty) && (d_ == 0 || !ancestors_of(graph).empty());
+  }
+
+  // Whether a graph is still legal after the edge of i and j became another one.
+  bool stays_legal(const Mixed& graph, int i, int j, int kind, bool was_plain) {
+    if ((kind == 2 || kind == 3) && leads(graph, i, j)) return false;
+    if ((kind == 1 || kind == 3) && leads(graph, j, i)) return false;
+    return (was_plain && kind != 3) || legal(graph);
+  }
+
+  // Whether a directed path leads from one node to another.
+  bool leads(const Mixed& graph, int from, int to) {
+    NodeSet& seen = seen_;
+    seen = graph.children[from];
+    queue_ = seen.members();
+    while (!queue_.empty()) {
+      const int node = queue_.back();
+      queue_.pop_back();
+      if (node == to) return true;
+      graph.children[node].each([&](int child) {
+        if (!seen.has(child)) seen.add(child), queue_.push_back(child);
+      });
+    }
+    return false;
+  }
+
   // What changing one edge adds to the score; minus infinity where the graph would not be legal.
-  double gain(Mixed& graph, int i, int j, int kind, Watch& watch) {
+  double gain(Mixed& graph, int i, int j, int kind, bool plain, Watch& watch) {
     const int before = graph.kind(i, j);
     if (before == kind) return 0.0;
     const Members ends{i, j};
@@ -498,7 +529,7 @@ class AncestralScore {
       touched.insert(touched.end(), district.begin(), district.end());
     }
     graph.put(i, j, kind);
-    if (legal(graph)) {
+    if (stays_legal(graph, i, j, kind, plain)) {
       for (const Members& district : graph.districts(touched)) change += value(graph, district, watch);
       if (std::isnan(change)) change = NEVER;
     } else {
@@ -534,6 +565,8 @@ class AncestralScore {
   std::vector<double> correlation_;
   std::vector<NodeSet> never_;  // the nodes that must not be ancestors of a node
   std::map<std::vector<std::uint64_t>, double> known_;
+  NodeSet seen_;  // room for searches of a path
+  Members queue_;
 };
 
 }  // namespace

@@ -122,3 +122,15 @@ def test_the_tests_of_a_table_are_made_once_for_each_regression(rng):
     by_hand = ResidualTests(ranked(tests.values)).parent(1, (0,), 0)
     assert tests.by("ranks").parent(1, (0,), 0) == by_hand
     assert by_hand.p_value > 0.05 > tests.by("splines").parent(1, (0,), 0).p_value
+
+
+def test_fits_that_are_prepared_are_the_same(rng):
+    values = rng.normal(size=(200, 5))
+    values[:, 4] += np.tanh(values[:, 0]) + values[:, 1] ** 2
+    for regression in ("splines", "ranks", "linear"):
+        plain, prepared = (ResidualTests(values, regression=regression) for _ in range(2))
+        families = [(4, (0, 1)), (4, (1, 0)), (0, ()), (0, (4, 1)), (2, (3,))]
+        prepared.prepare(families)
+        prepared.prepare(families)
+        for node, parents in families:
+            assert prepared.family(node, parents) == plain.family(node, parents)

@@ -148,6 +148,12 @@ class ResidualTests:
         self._columns: dict[int, RankFeatures] = {}
         self._residuals: dict[tuple[int, tuple[int, ...], NoiseModel], RankFeatures] = {}
 
+    def prepare(self, families: Iterable[tuple[int, Sequence[int]]]) -> None:
+        """Fit families with additive noise all at once, so that tests of their residuals find them done."""
+        if self._regression != "linear":
+            done = {(node, parents) for node, parents, noise in self._residuals if noise == "additive"}
+            self._fits.prepare(one for one in families if one[1] and (one[0], tuple(sorted(one[1]))) not in done)
+
     def family(self, node: int, parents: Sequence[int], noise: NoiseModel = "additive") -> Independence:
         """Test the residual of a family against each of its parents, corrected for their number."""
         return weakest(self.parent(node, parents, parent, noise) for parent in parents)

@@ -7,7 +7,7 @@ Linear relations with Gaussian noise fit in both directions, so nothing is claim
 The module is long because the rules and their levels stand together.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import exp, log10, tanh
 from typing import Any, NamedTuple
 
@@ -45,6 +45,8 @@ NOISE_LEVEL = 0.01
 #: Arrows are not checked if both ends have more causes than this together: such regressions take too long and too many
 #: rows.
 MAX_CAUSES = 8
+#: Arrows whose regressions are fitted at once.
+TOGETHER = 64
 #: A family of a nonlinear score passes its residual check above this p-value.
 FAMILY_LEVEL = 0.05
 #: Residuals of fewer rows lean to a direction if they reject the other one below this p-value.
@@ -130,6 +132,15 @@ class NoiseChecks:
         if len(self._other_parents(i, j)) >= MAX_CAUSES:
             return f"The noise check is left out for arrows whose ends have more than {MAX_CAUSES} causes."
         return None
+
+    def prepare(self, arrows: Iterable[Sequence[int]]) -> None:
+        """Fit the regressions that the checks of these arrows begin with, all at once."""
+        families = list[Family]()
+        for i, j in arrows:
+            if self.untested(i, j) is None:
+                given = self._other_parents(i, j)
+                families += [(j, (*given, i)), (i, given), (i, (*given, j)), (j, given)]
+        self._tests.prepare(families)
 
     def check(self, i: int, j: int) -> NoiseCheck | None:
         """Check the arrow i -> j; None if it cannot be tested."""
@@ -284,8 +295,10 @@ def noise_checks(
     deadline.check()
     with one_blas_thread():
         checks = NoiseChecks(tests, dag, regression or "splines")
-        for i, j in edges:
+        for place, (i, j) in enumerate(edges):
             deadline.check()
+            if place % TOGETHER == 0:
+                checks.prepare(edges[place : place + TOGETHER])
             check, why = checks.check(i, j), checks.untested(i, j) or ""
             left_out = bool(why) and bool(tests.testable[[i, j]].all())
             found.append(CheckedEdge(cause=names[i], effect=names[j], check=check, untested=why, left_out=left_out))
