@@ -129,8 +129,9 @@ def test_fits_that_are_prepared_are_the_same(rng):
     values[:, 4] += np.tanh(values[:, 0]) + values[:, 1] ** 2
     for regression in ("splines", "ranks", "linear"):
         plain, prepared = (ResidualTests(values, regression=regression) for _ in range(2))
-        families = [(4, (0, 1)), (4, (1, 0)), (0, ()), (0, (4, 1)), (2, (3,))]
-        prepared.prepare(families)
-        prepared.prepare(families)
-        for node, parents in families:
-            assert prepared.family(node, parents) == plain.family(node, parents)
+        pairs = [(4, 0, (1,)), (1, 2, ()), (0, 3, (1, 2))]
+        for _ in range(2):
+            prepared.prepare(pairs)
+        for cause, effect, given in pairs:
+            assert prepared.pair(cause, effect, given) == plain.pair(cause, effect, given)
+            assert prepared.pair(effect, cause, given) == plain.pair(effect, cause, given)

@@ -148,11 +148,15 @@ class ResidualTests:
         self._columns: dict[int, RankFeatures] = {}
         self._residuals: dict[tuple[int, tuple[int, ...], NoiseModel], RankFeatures] = {}
 
-    def prepare(self, families: Iterable[tuple[int, Sequence[int]]]) -> None:
-        """Fit families with additive noise all at once, so that tests of their residuals find them done."""
-        if self._regression != "linear":
-            done = {(node, parents) for node, parents, noise in self._residuals if noise == "additive"}
-            self._fits.prepare(one for one in families if one[1] and (one[0], tuple(sorted(one[1]))) not in done)
+    def prepare(self, pairs: Iterable[tuple[int, int, tuple[int, ...]]]) -> None:
+        """Make the fits with additive noise that tests of pairs need in both directions, all at once.
+
+        Each pair is two columns and what both are given. Only as many fits are made as are remembered.
+        """
+        if self._regression == "linear":
+            return
+        families = [(end, others) for i, j, given in pairs for end, others in _fits_of(i, j, given) if others]
+        self._fits.prepare(one for one in families if (*one, "additive") not in self._residuals)
 
     def family(self, node: int, parents: Sequence[int], noise: NoiseModel = "additive") -> Independence:
         """Test the residual of a family against each of its parents, corrected for their number."""
@@ -205,6 +209,13 @@ class ResidualTests:
             build = category_features if column in self._categorical else rank_features
             self._columns[column] = build(self._fits.values[:, column])
         return self._columns[column]
+
+
+def _fits_of(i: int, j: int, given: tuple[int, ...]) -> Iterable[tuple[int, tuple[int, ...]]]:
+    """Yield the families behind the tests of two columns in both directions."""
+    for end, other in ((j, i), (i, j)):
+        yield end, given
+        yield end, tuple(sorted((*given, other)))
 
 
 class TableTests:

@@ -7,7 +7,7 @@ Linear relations with Gaussian noise fit in both directions, so nothing is claim
 The module is long because the rules and their levels stand together.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from math import exp, log10, tanh
 from typing import Any, NamedTuple
 
@@ -45,8 +45,6 @@ NOISE_LEVEL = 0.01
 #: Arrows are not checked if both ends have more causes than this together: such regressions take too long and too many
 #: rows.
 MAX_CAUSES = 8
-#: Arrows whose regressions are fitted at once.
-TOGETHER = 64
 #: A family of a nonlinear score passes its residual check above this p-value.
 FAMILY_LEVEL = 0.05
 #: Residuals of fewer rows lean to a direction if they reject the other one below this p-value.
@@ -129,18 +127,9 @@ class NoiseChecks:
         for end in (i, j):
             if not self._testable[end]:
                 return f"The noise check does not apply: '{self._shared.names[end]}' {self._shared.untestable(end)}."
-        if len(self._other_parents(i, j)) >= MAX_CAUSES:
+        if len(self.given(i, j)) >= MAX_CAUSES:
             return f"The noise check is left out for arrows whose ends have more than {MAX_CAUSES} causes."
         return None
-
-    def prepare(self, arrows: Iterable[Sequence[int]]) -> None:
-        """Fit the regressions that the checks of these arrows begin with, all at once."""
-        families = list[Family]()
-        for i, j in arrows:
-            if self.untested(i, j) is None:
-                given = self._other_parents(i, j)
-                families += [(j, (*given, i)), (i, given), (i, (*given, j)), (j, given)]
-        self._tests.prepare(families)
 
     def check(self, i: int, j: int) -> NoiseCheck | None:
         """Check the arrow i -> j; None if it cannot be tested."""
@@ -162,7 +151,7 @@ class NoiseChecks:
         )
 
     def _evidence(self, i: int, j: int, noise: NoiseModel) -> _Evidence:
-        given = self._other_parents(i, j)
+        given = self.given(i, j)
         pairs = self._tests.pair(i, j, given, noise), self._tests.pair(j, i, given, noise)
         fits = [pair.p_value for pair in pairs]
         if self._may_tell(fits[0], fits[1], noise):  # else neither direction is preferred, whatever the families say
@@ -176,7 +165,8 @@ class NoiseChecks:
         low, high = sorted((forward, reverse))
         return low < self._rejects[noise] or direction_probability(high, low) >= SHOWN_PROBABILITY
 
-    def _other_parents(self, i: int, j: int) -> tuple[int, ...]:
+    def given(self, i: int, j: int) -> tuple[int, ...]:
+        """Return the other parents of both ends of an arrow."""
         return tuple(sorted({*self._parents[i], *self._parents[j]} - {i, j}))
 
     def _families(self, i: int, j: int) -> tuple[Family, Family]:
@@ -208,17 +198,17 @@ class NoiseChecks:
         ]
         if self._tests.noises(node, parents, others, found.noise).p_value <= NOISE_LEVEL:
             return False
-        return self._tests.classes_gain(*((i, j) if side == 0 else (j, i)), self._other_parents(i, j)) <= 0.0
+        return self._tests.classes_gain(*((i, j) if side == 0 else (j, i)), self.given(i, j)) <= 0.0
 
     def _may_be_distorted(self, side: int, i: int, j: int, noise: NoiseModel) -> bool:
         """Tell whether a rejected direction fits after every column is replaced by its normal scores."""
         cause, effect = (i, j) if side == 0 else (j, i)
-        return self._ranked.pair(cause, effect, self._other_parents(i, j), noise).p_value >= self._veto
+        return self._ranked.pair(cause, effect, self.given(i, j), noise).p_value >= self._veto
 
     def _may_be_scaled(self, side: int, i: int, j: int) -> bool:
         """Tell whether a rejected direction fits if the spread of the noise may depend on the causes."""
         cause, effect = (i, j) if side == 0 else (j, i)
-        given = self._other_parents(i, j)
+        given = self.given(i, j)
         is_line = self._lines.pair(effect, cause, given).p_value > FITS["additive"]
         if is_line and self._lines.normality(cause, (*given, effect)) < SHAPE_LEVEL:
             return False
@@ -295,10 +285,9 @@ def noise_checks(
     deadline.check()
     with one_blas_thread():
         checks = NoiseChecks(tests, dag, regression or "splines")
-        for place, (i, j) in enumerate(edges):
+        tests.by("splines").prepare((i, j, checks.given(i, j)) for i, j in edges if checks.untested(i, j) is None)
+        for i, j in edges:
             deadline.check()
-            if place % TOGETHER == 0:
-                checks.prepare(edges[place : place + TOGETHER])
             check, why = checks.check(i, j), checks.untested(i, j) or ""
             left_out = bool(why) and bool(tests.testable[[i, j]].all())
             found.append(CheckedEdge(cause=names[i], effect=names[j], check=check, untested=why, left_out=left_out))
