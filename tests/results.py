@@ -14,7 +14,7 @@ from drbo.knowledge import Knowledge
 from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, Trace
 from drbo.result.result import Result
 from drbo.result.words.answer import told_by
-from drbo.result.words.score_words import words_of
+from drbo.scores.registry import SCORES, score_class
 
 PARTS = ("margins", "classes", "over", "posterior", "prior", "noise", "experiments")
 #: Records of a result, and what their fields are called here.
@@ -47,7 +47,7 @@ def make_result(dag: Any, *, trace: dict[str, Any] | None = None, **given: Any) 
         **{"names": tuple(f"x{k}" for k in range(len(dag))), "searched_dag": dag, "score": 0.0, "pruned_score": 0.0},
         **{"score_name": "bic-nv", "score_equivalent": True},
     } | given
-    values.setdefault("words", words_of(values["score_name"]))
+    values.setdefault("words", score_class(values["score_name"]).words if values["score_name"] in SCORES else ())
     for name, (kind, parts) in RECORDS.items():
         inner = {new: values.pop(old) for old, new in parts.items() if old in values}
         if name == "search" and trace is not None:

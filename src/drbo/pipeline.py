@@ -42,7 +42,6 @@ from drbo.problem import Problem, Request, prepare
 from drbo.result.pooling import pooled
 from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, Trace
 from drbo.result.result import Result
-from drbo.result.words.score_words import words_of
 from drbo.scores.base import Score
 from drbo.scores.by_experiment import ByExperiment
 from drbo.scores.families import Families
@@ -213,7 +212,7 @@ def _result(problem: Problem, answer: Answer, rulings: Rulings, notes: tuple[str
             assumption=_assumption(score),
             regression=score.regression,
             evidence_scale=score.evidence_scale,
-            words=words_of(score.name),
+            words=score.words,
         ),
         search=_search_record(problem, outcome),
         proof=findings.proof,
@@ -245,7 +244,7 @@ def _weights(problem: Problem, dag: Bools, ordered: Bools) -> tuple[Floats | Non
     if not score.linear_weights:
         return None, None
     if not isinstance(score, ByExperiment):
-        found = linear_weights(problem.table.rows_or_moments, dag)
+        found = linear_weights(score.scales(problem.table).rows_or_moments, dag)
     elif (shared := shared_weights(score, ordered)) is not None:
         found = problem.job.restored(shared[0]), problem.job.restored(shared[1])
     for matrix in found or ():

@@ -20,8 +20,9 @@ from drbo.settings import Settings
 from drbo.testing import check_score
 
 D = 6
-FORMS = {
-    "bic-nv": GramForm, "bic-ev": GramForm, "bge": GramForm, "splines": GramForm, "splines-ranks": GramForm,
+EXPERIMENTS = ("bic-experiments", "discrete-experiments", "splines-experiments")
+#: The forms of scores; those that are not listed are regressions from one matrix of products.
+FORMS = dict.fromkeys((*EXPERIMENTS, "gp", "gp-ev", "gp-nv", "logistic", "mixed", "mixed-cg"), type(None)) | {
     "bic-ng": RowForm, "bdeu": CountForm, "bic-discrete": CountForm,
 }  # fmt: skip
 
@@ -65,7 +66,7 @@ def test_scores_of_numbers_and_of_categories_alone_are_compiled(name, table):
         pytest.importorskip("torch")
     counts = name in ("bdeu", "bic-discrete", "logistic", "discrete-experiments")
     form = build_score(name, Statistics.from_array((table.values > 0).astype(float)) if counts else table).compiled()
-    assert type(form) is FORMS.get(name, type(None))
+    assert type(form) is FORMS.get(name, GramForm)
 
 
 def test_a_form_can_be_pickled_and_copies_no_large_matrix(table):

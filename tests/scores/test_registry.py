@@ -202,3 +202,21 @@ def test_a_table_that_lacks_what_a_score_needs_is_refused(table):
     assert build_score("bge", holes).n_nodes == 3
     with pytest.raises(DataError, match="requires complete rows"):
         build_score("splines", holes)
+
+
+@pytest.mark.parametrize("name", sorted(SCORES))
+def test_scores_say_in_sentences_what_they_assume(name):
+    if name.startswith("gp"):
+        pytest.importorskip("torch")
+    assert all(text.endswith(".") for text in score_class(name).words)
+
+
+def test_what_a_score_assumes_is_not_said_of_one_that_counts_differently():
+    class Halved(BicNV):
+        def local(self, families):
+            return super().local(families) / 2
+
+    class Renamed(BicNV):
+        name = "renamed"
+
+    assert (Halved.words, Renamed.words) == ((), BicNV.words)

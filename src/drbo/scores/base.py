@@ -97,8 +97,10 @@ class Score:
     by_experiment: bool = False
     #: One noise variance for all nodes: ``combine`` is ``-N ln(sum_i n_i exp(-local_i) / N) + sum_i price_i``.
     equal_variance: bool = False
-    #: A result tells the least-squares weight of every edge.
+    #: A result tells the least-squares weight of every edge, between the columns on :meth:`scales`.
     linear_weights: bool = False
+    #: What its model assumes, in sentences for a report.
+    words: tuple[str, ...] = ()
     #: The test of independence that suits its relations: see :func:`drbo.result.judge.judge`.
     independence: Literal["gaussian", "g-test", "kci"] = "gaussian"
     #: What removes weak edges after the search, if nothing else is said. "none": the penalty keeps them out, and the
@@ -143,13 +145,18 @@ class Score:
         if "equal_variance" not in own and "combine" in own:
             cls.equal_variance = False
         if not VALUE.isdisjoint(own):
-            for name in {"compiled", "family_work"}.difference(own):
+            for name in {"compiled", "family_work", "words"}.difference(own):
                 setattr(cls, name, getattr(Score, name))
 
     @classmethod
     def basis_functions(cls, sample: Floats) -> Bases | None:  # noqa: ARG003 - subclasses do
         """Return the functions of columns of numbers whose sums it needs, by a sample (n, d); None: it has none."""
         return None
+
+    @staticmethod
+    def scales(table: Statistics) -> Statistics:
+        """Return a table with its columns on the scales between which relations are looked for: those it has."""
+        return table
 
     def _set_rows(self, n_rows: npt.NDArray[Any], penalty: float | Literal["ebic"]) -> None:
         """Set the rows that count for each node and, from them, the price of one parameter."""

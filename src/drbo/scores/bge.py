@@ -14,7 +14,7 @@ from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import BATCH_BYTES, Score
 from drbo.scores.families import Families, row_groups
 from drbo.scores.forms import Form, GramForm
-from drbo.scores.linear import BicNV, effective_rows, group_moments
+from drbo.scores.linear import LINEAR, BicNV, effective_rows, group_moments
 
 #: Least eigenvalue of the posterior scale matrix, scaled to a unit diagonal, that leaves its determinants any digits.
 LEAST_EIGENVALUE = 1e-13
@@ -63,6 +63,7 @@ class BGe(Score):
     cheap = True
     default_pruner = "f-test"
     default_strength = 0.001
+    words = (LINEAR,)
 
     def __init__(
         self,

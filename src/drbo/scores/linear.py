@@ -19,6 +19,8 @@ from drbo.scores.forms import COLLINEAR_PIVOT, RESIDUAL_FLOOR, Form, Gaussian, G
 from drbo.scores.penalties.chance import BY_CHANCE, chance_parents, chance_penalty
 from drbo.scores.sums import log_sum_exp, sum_nodes
 
+#: What linear models with Gaussian noise assume.
+LINEAR = "Effects are linear and additive; the noise is Gaussian."
 #: With fewer rows than this many times the columns, or where more than so many columns would be parents of an unrelated
 #: one by chance, penalty 1 fits noise before a test can see it (docs/scores.md).
 FEW_ROWS, CHANCE_PARENTS = 2, 1.0
@@ -72,6 +74,7 @@ class BicNV(Score):
     needs: frozenset[Statistic] = frozenset({"moments"})
     cheap = True
     linear_weights = True
+    words: tuple[str, ...] = (LINEAR,)
     default_strength = 0.001
 
     def __init__(self, table: Statistics, **options: Any) -> None:
@@ -227,6 +230,10 @@ class BicEV(BicNV):
     assumption = "equal noise variances"
     equal_variance = True
     default_pruner = "odds"  # equal variances make weights comparable
+    words = (
+        LINEAR,
+        "All noise variances are equal, so arrows depend on the units of the columns and change if one is rescaled.",
+    )
     compiled = BicNV.compiled
 
     def combine(self, local: Floats, price: Floats) -> Floats:

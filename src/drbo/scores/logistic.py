@@ -48,6 +48,7 @@ class LogisticBIC(Score):
 
     name = "logistic"
     assumption = "logistic regressions"
+    words = ("Variables are binary; effects are additive on the logit scale.",)
     cell = 256  # the last bit of a product depends on how many there are
     evidence_scale = 2.0
     nested = True

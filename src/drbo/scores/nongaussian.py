@@ -48,6 +48,7 @@ class BicNG(BicNV):
     score_equivalent = False
     assumption = "linear effects with non-Gaussian noise"
     regression = "linear"
+    words = ("Effects are linear and additive; the noise may have any shape. Arrows rest on the shape of the noise.",)
     needs = frozenset({"rows"})
 
     def __init__(self, table: Statistics, **options: Any) -> None:

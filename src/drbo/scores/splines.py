@@ -130,6 +130,7 @@ class SplineScore(Score):
     cheap = True
     needs = frozenset({"bases"})
     independence = "kci"
+    words: tuple[str, ...] = ("Effects are sums of smooth functions with additive noise. Arrows rest on this model.",)
 
     def __init__(self, table: Statistics, *, df: int = 5, **options: Any) -> None:
         super().__init__(table, **options)
@@ -255,6 +256,10 @@ class RankSplines(SplineScore):
     needs = frozenset({"rows"})  # for their ranks
     assumption = "nonlinear effects with additive noise, after a change of every scale"
     regression = "ranks"
+    words = (
+        "After every column is replaced by normal scores of its ranks, effects are sums of smooth functions with "
+        "additive noise. Arrows rest on this model.",
+    )
 
     @staticmethod
     def _columns(values: Floats) -> Floats:

@@ -82,6 +82,7 @@ class GpScore(KernelScore):
 
     name = "gp"
     assumption = "nonlinear effects with additive noise"
+    words = ("Effects are smooth functions with additive noise. Arrows rest on this model, not on independence alone.",)
     regression = "splines"
     evidence_scale = 2.0
 

@@ -59,6 +59,7 @@ class GpNV(KernelScore):
 
     name = "gp-nv"
     assumption = "nonlinear effects with additive noise"
+    words = ("Effects are smooth functions, and the noise has variance 1 in the units of the data.",)
     regression = "splines"
     evidence_scale = 2.0
 
@@ -126,6 +127,7 @@ class GpEV(GpNV):
 
     name = "gp-ev"
     assumption = "equal noise variances"
+    words = ("Effects are smooth functions, and all noise variances are equal, so arrows depend on the units.",)
     equal_variance = True
     combine = BicEV.combine
     share = BicEV.share
