@@ -17,3 +17,10 @@ def test_normal_scores_share_the_ranks_of_ties():
 def test_ranks_undo_a_monotone_scale(rng):
     values = rng.normal(size=(80, 2))
     np.testing.assert_allclose(ranked(values), ranked(np.exp(values)))
+
+
+def test_a_row_of_weight_w_has_the_ranks_of_w_equal_rows(rng):
+    column, times = rng.integers(0, 9, size=40).astype(float), rng.integers(1, 5, size=40)
+    repeated = normal_scores(np.repeat(column, times))
+    np.testing.assert_allclose(np.repeat(normal_scores(column, times), times), repeated)
+    np.testing.assert_allclose(normal_scores(column, times * 0.3), normal_scores(column, times))

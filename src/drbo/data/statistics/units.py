@@ -46,22 +46,28 @@ def unit_free(values: Floats) -> Floats:
     return rounded
 
 
-def normal_scores(column: npt.ArrayLike) -> Floats:
+def normal_scores(column: npt.ArrayLike, weights: npt.ArrayLike | None = None) -> Floats:
     """Return the standard normal quantiles of a column's ranks; equal values share the mean of their ranks.
+
+    A row of weight w counts as w equal rows.
 
     Examples
     --------
     >>> np.round(normal_scores([5.0, 100.0, 6.0]), 3).tolist()
     [-0.967, 0.967, 0.0]
+    >>> np.round(normal_scores([5.0, 6.0], weights=[3, 1]), 3).tolist()
+    [-0.319, 1.15]
     """
     x = np.asarray(column, dtype=np.float64)
     _, place, counts = np.unique(x, return_inverse=True, return_counts=True)
-    ranks = np.cumsum(counts) - (counts - 1) / 2  # the mean rank of each value
-    scores: Floats = ndtri((ranks[place] - 0.5) / len(x))
+    if weights is not None:
+        counts = np.bincount(place, np.asarray(weights, dtype=np.float64))
+    below = np.cumsum(counts) - counts / 2  # and half of the equal ones: the mean rank, less a half
+    scores: Floats = ndtri(below[place] / counts.sum())
     return scores
 
 
-def ranked(values: Floats, categorical: Sequence[int] = ()) -> Floats:
+def ranked(values: Floats, categorical: Sequence[int] = (), weights: npt.ArrayLike | None = None) -> Floats:
     """Return the table with the normal scores of every numeric column in its place.
 
     Examples
@@ -69,5 +75,6 @@ def ranked(values: Floats, categorical: Sequence[int] = ()) -> Floats:
     >>> ranked(np.array([[1.0, 0.0], [9.0, 1.0], [3.0, 0.0]]), categorical=[1]).round(2).tolist()
     [[-0.97, 0.0], [0.97, 1.0], [0.0, 0.0]]
     """
-    columns = [column if j in set(categorical) else normal_scores(column) for j, column in enumerate(values.T)]
+    kept = set(categorical)
+    columns = [column if j in kept else normal_scores(column, weights) for j, column in enumerate(values.T)]
     return np.column_stack(columns)
