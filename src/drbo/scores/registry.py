@@ -25,6 +25,7 @@ SCORES: dict[str, str] = {
     "bic-experiments": "drbo.scores.experiments:ExperimentBIC",
     "bic-ng": "drbo.scores.nongaussian:BicNG",
     "bic-nv": "drbo.scores.linear:BicNV",
+    "bic-ranks": "drbo.scores.ranks:BicRanks",
     "discrete-experiments": "drbo.scores.experiment_counts:ExperimentCounts",
     "gp": "drbo.scores.gp.gp:GpScore",
     "gp-ev": "drbo.scores.gp.paper:GpEV",
