@@ -15,7 +15,7 @@ from drbo.deadline import current
 from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Relative, Score
 from drbo.scores.families import Families, row_groups
-from drbo.scores.lapack import dpotrf, dpotri, dpotrs
+from drbo.scores.gp.lapack import dpotrf, dpotri, dpotrs
 
 #: One kernel matrix of more rows takes many seconds to factorise on a laptop, and a search needs thousands.
 MAX_ROWS = 4_000

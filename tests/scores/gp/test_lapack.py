@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from drbo.scores.lapack import dpotrf, dpotri, dpotrs
+from drbo.scores.gp.lapack import dpotrf, dpotri, dpotrs
 
 
 def test_factor_and_inverse_are_numpys(rng):
