@@ -26,7 +26,7 @@ from benchmarks.parameters import Names, Seeds
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
 from drbo import DrBO, Result
-from drbo.choice.auto import UNRANKED
+from drbo.choice.auto import RANKED
 from drbo.choice.noise_model import model_checks
 from drbo.data.files.datasets import load
 from drbo.data.statistics.statistics import Statistics
@@ -134,8 +134,8 @@ def scales(
     for kind in kinds:
         for seed in seeds:
             values, truth = simulated(kind, SAMPLE, seed)
-            *unranked, ranks = model_checks(Statistics.from_array(values))
-            if any(check.fits for check in unranked[:UNRANKED]):
+            *others, ranks = model_checks(Statistics.from_array(values))
+            if any(check.fits for check in others if check.score not in RANKED):
                 continue
             for score in scores:
                 result = DrBO(score=score, random_state=seed).fit(values).result_

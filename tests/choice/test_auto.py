@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from drbo import DrBO, Settings
-from drbo.choice.auto import ONE_BY_ONE, UNRELATED, _on_other_scales, choose_score, experiment_score
+from drbo.choice.auto import ONE_BY_ONE, UNRELATED, _best_of_none, choose_score, experiment_score
 from drbo.choice.noise_model import ModelCheck
 from drbo.data.checks.check import check_table
 from drbo.data.checks.experiments import Experiments
@@ -48,17 +48,32 @@ class TestKinds:
         "codes",
         [
             lambda rng: rng.integers(2, size=(30, 3)),
-            lambda rng: rng.integers(1, 6, size=(60, 3)),
+            lambda rng: (7 * rng.integers(5, size=(600, 1)) + rng.integers(2, size=(600, 3))) % 5 + 1,
             lambda rng: rng.integers(2, size=(30, 3)) * [0.01, 1.0, 100.0] + 7,  # other units
         ],
-        ids=["yes or no", "grades", "other units"],
+        ids=["yes or no", "codes without an order", "other units"],
     )
-    def test_numbers_with_few_values_are_discrete(self, codes, rng):
+    def test_numbers_with_two_values_or_without_an_order_are_discrete(self, codes, rng):
         table = Statistics.from_array(codes(rng))
         name, reasons, _ = choose_score(table)
         assert name == "bdeu"
         assert build_score(name, table).name == "bdeu"
         assert "all columns are discrete" in reasons[0]
+
+    @pytest.mark.parametrize("kind", ["grades", "unrelated grades", "counts"])
+    def test_counts_and_ordered_codes_get_ranks(self, kind, rng):
+        values = linear("gaussian", 400, rng)
+        if kind == "unrelated grades":
+            values = rng.permuted(values, axis=0)
+        if kind == "counts":
+            values = rng.poisson(np.exp(0.5 + values / values.std(axis=0)))
+        else:
+            values = np.clip(np.round(values / values.std(axis=0)), -2, 2)
+        chosen = choose_score(Statistics.from_array(values))
+        assert chosen.name == "bic-ranks"
+        assert "are counted or coded in steps, so only their order is used" in chosen.reasons[0]
+        moved = choose_score(Statistics.from_array((values * 0.5 + 3)[rng.permutation(400)]))
+        assert moved.name == "bic-ranks" or kind == "counts"
 
     def test_rows_that_hardly_repeat_are_no_levels(self):
         assert choose_score(Statistics.from_array([[1, 5], [2, 3], [3, 9], [4, 1], [5, 4]]))[0] == "bic-nv"
@@ -160,21 +175,37 @@ class TestChoiceByShape:
 
     def test_ranks_that_are_correlated_by_chance_are_no_relation(self):
         """The linear score of ranks finds an edge; that of the columns and the splines of ranks find none."""
-        nothing = [ModelCheck(name, 0, 0, explains=False) for name in ("bic-nv", "splines", "splines-ranks")]
-        assert _on_other_scales(*nothing) == UNRELATED
-        assert _on_other_scales(*nothing[:2]) == UNRELATED
-        assert _on_other_scales(*nothing[:2], ModelCheck("splines-ranks", 0, 1)).name == "splines-ranks"
+        names = ("bic-nv", "bic-ng", "bic-ranks", "splines", "splines-ranks")
+        nothing = {name: ModelCheck(name, 0, 0, explains=False) for name in names}
+        assert _best_of_none(nothing) == UNRELATED
+        del nothing["splines-ranks"]
+        assert _best_of_none(nothing) == UNRELATED
+        ranks = ModelCheck("splines-ranks", 0, 1)
+        assert _best_of_none(nothing | {"splines-ranks": ranks}).name == "splines-ranks"
 
-    @pytest.mark.parametrize("why", ["straight lines explain as much", "many cells"])
-    def test_where_ranks_do_not_help_the_score_stays_linear(self, why, rng, monkeypatch):
+    def test_lines_between_ranks_fit_skewed_columns(self, rng):
+        values = linear("gaussian", 600, rng)
+        chosen = choose_score(Statistics.from_array(np.exp(2 * values / values.std(axis=0))))
+        assert (chosen.name, chosen.noise_fits) == ("bic-ranks", True)
+        assert chosen.reasons[0].startswith("score bic-ranks: linear effects fit after every column is replaced")
+
+    def test_where_nothing_fits_the_simplest_score_is_taken_that_explains_more_than_simpler_ones(self):
+        names = ("bic-nv", "bic-ng", "bic-ranks", "splines", "splines-ranks")
+        tried = {name: ModelCheck(name, 0, 9, explains=False) for name in names}
+        chosen = _best_of_none(tried)
+        assert (chosen.name, chosen.noise_fits, chosen.reasons[1]) == ("bic-nv", False, ONE_BY_ONE)
+        assert "no noise model at hand fits" in chosen.reasons[0]
+        assert "curved ones explain no more" in chosen.reasons[0]
+        assert _best_of_none(tried | {"bic-ranks": ModelCheck("bic-ranks", 0, 9)}).name == "bic-ranks"
+        curved = {name: ModelCheck(name, 0, 9) for name in ("bic-ranks", "splines-ranks")}
+        assert _best_of_none(tried | curved).name == "splines-ranks"
+
+    def test_splines_of_ranks_are_too_much_for_a_large_table(self, rng, monkeypatch):
         values = rng.normal(size=(600, 4))
         for j in range(1, 4):
-            values[:, j] += values[:, j - 1] if why.startswith("straight") else 2 * np.sin(1.5 * values[:, j - 1])
-        if why == "many cells":
-            monkeypatch.setattr("drbo.choice.auto.RANKED_CELLS", 1000)
-        chosen = choose_score(Statistics.from_array(np.exp(values)))
-        assert (chosen.name, chosen.noise_fits) == ("bic-nv", False)
-        assert "no noise model at hand fits" in chosen.reasons[0]
+            values[:, j] += 2 * np.sin(1.5 * values[:, j - 1])
+        monkeypatch.setattr("drbo.choice.auto.RANKED_CELLS", 1000)
+        assert choose_score(Statistics.from_array(np.exp(values))).name in ("bic-nv", "bic-ranks")
 
 
 class TestInTheEstimator:

@@ -72,6 +72,14 @@ def test_ranks_undo_the_scale_of_every_column():
     assert found == ["splines-ranks"] * 4
 
 
+def test_lines_between_ranks_undo_the_scale_of_every_column():
+    found = []
+    for seed in range(4):
+        values = linear("gaussian", 500, seed)
+        found.append(fitting(np.exp(2 * values / values.std(axis=0))))
+    assert found == ["bic-ranks"] * 4
+
+
 def test_no_model_fits_noise_that_grows_with_the_cause(rng):
     x = rng.normal(size=(500, 4))
     for j in range(1, 4):

@@ -1,22 +1,14 @@
 """Which score fits a table, with the reasons in words."""
 
-from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 
 from drbo.choice.noise_model import ModelCheck, model_checks
+from drbo.choice.ordered import codes_are_ordered, has_few_values, stepped
 from drbo.data.statistics.statistics import Statistics
 from drbo.errors import SettingsError
 from drbo.machine.torch_device import INSTALL, has_torch
-
-#: A numeric column with so few distinct values is discrete: ten grades, or a 0/1 answer.
-FEW_LEVELS = 10
-#: And a value must be repeated: on average so many rows per distinct value.
-ROWS_PER_LEVEL = 5
-
-#: Rows that are looked at first: most columns of numbers show in them that they are not discrete.
-FIRST_ROWS = 1_000
 
 #: Noise models are checked with at most so many columns, and at least so many rows per column and in all.
 MOST_COLUMNS = 100
@@ -31,8 +23,14 @@ LOCAL_PER_COLUMN = 250
 GP_BUDGET = 120.0
 GP_ROWS = 1_000
 
-#: Cells of the largest table that gets splines of ranks, because they take memory, and the models before them.
-RANKED_CELLS, UNRANKED = 2 * 10**6, 4
+#: Cells of the largest table that gets splines of ranks, because they take memory.
+RANKED_CELLS = 2 * 10**6
+
+#: Models with straight lines on the scales of the columns, and models between ranks, with the shape of their effects.
+LINEAR = ("bic-nv", "bic-ng")
+RANKED = {"bic-ranks": "linear", "splines-ranks": "curved"}
+#: A table whose columns are in steps, but for less than this share, is not tested: noise is not additive there.
+MOST = 0.5
 
 RANKS = "after every column is replaced by the normal scores of its ranks"
 ONE_BY_ONE = "directions rest on the equivalence class, or on the residuals of single arrows that pass every test"
@@ -59,10 +57,11 @@ def choose_score(table: Statistics) -> ChosenScore:
     """Return the score that ``score="auto"`` takes, and why.
 
     Discrete columns alone (categories, or numbers with few distinct values) get ``bdeu``, numeric and categorical
-    ones together ``mixed``. Of numeric tables it is the simplest score with families that pass a
-    test of their residuals (:func:`~drbo.choice.noise_model.model_checks`): ``bic-nv``, ``bic-ng``, ``splines``
-    (``gp`` for small tables) or ``splines-ranks``. If none passes it is ``splines-ranks`` as well, which then finds the
-    better graphs (docs/scores.md); but ``bic-nv`` if curves explain no more, or the table is very large. An
+    ones together ``mixed``. Counts and ordered codes get ``bic-ranks`` (:mod:`drbo.choice.ordered`). Of other numeric
+    tables it is the simplest score with families that pass a
+    test of their residuals (:func:`~drbo.choice.noise_model.model_checks`): ``bic-nv``, ``bic-ng``, ``bic-ranks``,
+    ``splines`` (``gp`` for small tables) or ``splines-ranks``. If none passes it is the last of ``bic-nv``,
+    ``bic-ranks`` and ``splines-ranks`` that explains more than the one before it. An
     equal-variance score is never chosen: equal variances are an assumption about units. The choice depends neither on
     units nor on the order of rows and columns.
 
@@ -77,8 +76,12 @@ def choose_score(table: Statistics) -> ChosenScore:
         why = "only moments of all rows are known, so relations are assumed to be linear"
         return ChosenScore("bic-nv", (f"score bic-nv: {why}",))
     discrete = [_is_discrete(table, column) for column in range(table.n_columns)]
-    if table.complete and all(discrete) and table.groups is None:
+    whole = table.complete and table.groups is None
+    if whole and all(discrete) and not codes_are_ordered(table):
         return ChosenScore("bdeu", (f"score bdeu: all columns are discrete ({_levels_in_words(table)})",))
+    if whole and "categorical" not in table.kinds and len(steps := stepped(table)) > table.n_columns * MOST:
+        why = f"{_named(table, steps)} counted or coded in steps, so only their order is used"
+        return ChosenScore("bic-ranks", (f"score bic-ranks: {why}; use text or a categorical type for categories",))
     categorical = [column for column, levels in enumerate(table.levels) if levels is not None]
     if categorical:
         reasons = [f"score mixed: {_named(table, categorical)} categorical, the others are numeric"]
@@ -139,41 +142,60 @@ def experiment_score(table: Statistics) -> ChosenScore:
 
 def _fitting(table: Statistics) -> ChosenScore:
     """Return the simplest score that fits the residuals."""
-    tried = list[ModelCheck]()
-    most = None if table.values.size <= RANKED_CELLS else UNRANKED
-    for check in islice(model_checks(table), most):
-        tried.append(check)
-        if check.fits:
+    tried = dict[str, ModelCheck]()
+    large = table.values.size > RANKED_CELLS
+    for check in model_checks(table):
+        if large and check.score == "splines-ranks":
             break
-    linear, last = max(tried[:3], key=lambda one: one.share), tried[-1]
-    if not last.fits or last.score == "splines-ranks":
-        return _on_other_scales(linear, *tried[3:])
+        if check.score not in tried or check.share > tried[check.score].share:
+            tried[check.score] = check
+        if check.fits:
+            return _fits(tried, check, table)
+    return _best_of_none(tried)
+
+
+def _fits(tried: dict[str, ModelCheck], last: ModelCheck, table: Statistics) -> ChosenScore:
+    """Return the score of the first model that fits."""
     if last.score == "bic-nv" and not last.n_tested:
         return UNRELATED
     passes = f"{_passed(last)} families pass a test of their residuals"
+    linear = max((tried[name] for name in LINEAR if name in tried), key=lambda one: one.share)
     if last.score == "bic-nv":
         noise = " with Gaussian noise" if len(tried) == 1 else ""
         return ChosenScore("bic-nv", (f"score bic-nv: linear effects{noise} fit ({passes})",))
     if last.score == "bic-ng":
         return ChosenScore("bic-ng", (f"score bic-ng: linear effects fit ({passes}), with noise that is not Gaussian",))
+    failed = _failed(tried, linear)
+    if last.score in RANKED:
+        why = f"{RANKED[last.score]} effects fit {RANKS} ({_passed(last)} families; without that, {failed})"
+        return ChosenScore(last.score, (f"score {last.score}: {why}",))
     name, size = _by_size(table)
     why = f"score {name}: linear effects do not fit ({_passed(linear)} families pass a test of their residuals)"
     return ChosenScore(name, (f"{why}, curved ones do ({_passed(last)})", size))
 
 
-def _on_other_scales(linear: ModelCheck, curved: ModelCheck, ranks: ModelCheck | None = None) -> ChosenScore:
-    """Return the score of a table that no model fits on the scales of its columns."""
-    if not (linear.n_tested or curved.n_tested or (ranks is not None and ranks.explains)):
+def _best_of_none(tried: dict[str, ModelCheck]) -> ChosenScore:
+    """Return the score of a table that no model fits."""
+    linear = max((tried[name] for name in LINEAR if name in tried), key=lambda one: one.share)
+    ranked = [tried[name] for name in RANKED if name in tried and tried[name].explains]
+    if not ranked and not any(one.n_tested for one in tried.values() if one.score not in RANKED):
         return UNRELATED
-    failed = f"{_passed(linear)} families pass a test of their residuals with linear effects"
-    failed += f", {_passed(curved)} with curved ones" if curved.explains else ", and curved ones explain no more"
-    if ranks is None or not ranks.explains:
+    failed = _failed(tried, linear)
+    if not ranked:
         return ChosenScore("bic-nv", (f"score bic-nv: no noise model at hand fits ({failed})", ONE_BY_ONE), False)
-    if ranks.fits:
-        why = f"curved effects fit {RANKS} ({_passed(ranks)} families; without that, {failed})"
-        return ChosenScore(ranks.score, (f"score {ranks.score}: {why}",))
-    why = f"score {ranks.score}: no noise model at hand fits ({failed}, {_passed(ranks)} {RANKS})"
-    return ChosenScore(ranks.score, (why, ONE_BY_ONE), False)
+    best = ranked[-1]
+    why = f"score {best.score}: no noise model at hand fits ({failed}, {_passed(best)} {RANKS})"
+    return ChosenScore(best.score, (why, ONE_BY_ONE), False)
+
+
+def _failed(tried: dict[str, ModelCheck], linear: ModelCheck) -> str:
+    """Say how many families fit without ranks."""
+    failed = f"{_passed(linear)} families pass a test of their residuals with linear effects"
+    if (curved := tried.get("splines")) is None:
+        return failed
+    return failed + (
+        f", {_passed(curved)} with curved ones" if curved.explains else ", and curved ones explain no more"
+    )
 
 
 def _untested(table: Statistics, discrete: list[bool]) -> str:
@@ -210,13 +232,7 @@ def _by_size(table: Statistics) -> tuple[str, str]:
 
 def _is_discrete(table: Statistics, column: int) -> bool:
     """Return whether a column is categorical or has few distinct values, whatever its units."""
-    if table.levels[column] is not None:
-        return True
-    values = table.values[:, column]
-    if len(np.unique(values[:FIRST_ROWS])) > FEW_LEVELS:  # so do all rows
-        return False
-    count = len(np.unique(values))
-    return count <= FEW_LEVELS and (count <= 2 or count * ROWS_PER_LEVEL <= table.n_rows)
+    return table.levels[column] is not None or has_few_values(table.values[:, column])
 
 
 def _levels_in_words(table: Statistics) -> str:

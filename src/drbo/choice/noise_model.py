@@ -6,7 +6,7 @@ may predict well and direct arrows wrongly.
 """
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 from math import ceil
 from typing import NamedTuple
 
@@ -15,23 +15,26 @@ from scipy.special import betaincinv
 
 from drbo.arrays import Bools
 from drbo.data.statistics.statistics import Statistics
-from drbo.data.statistics.units import ranked
 from drbo.independence.residual_tests import Regression, ResidualTests, Sample
 from drbo.machine.threads import one_blas_thread
 from drbo.scores.families import Families
-from drbo.scores.registry import build_score
+from drbo.scores.registry import build_score, score_class
 from drbo.search.orders.search import OrderSearch
 from drbo.settings import Settings
 
 #: Which graph is tested with which regression, and the score to take if it passes; the simplest first. Straight lines
-#: along the graph of splines catch tables for which both linear scores found a poor graph.
+#: along the graph of splines catch tables for which both linear scores found a poor graph. Columns are on the scales
+#: that the score of the graph looks at.
 CANDIDATES: tuple[tuple[str, Regression, str], ...] = (
     ("bic-nv", "linear", "bic-nv"),
     ("bic-ng", "linear", "bic-ng"),
     ("splines", "linear", "bic-nv"),
+    ("bic-ranks", "linear", "bic-ranks"),
     ("splines", "splines", "splines"),
     ("splines-ranks", "ranks", "splines-ranks"),
 )
+#: What a model must explain more than, by the scores of both graphs, so that it is needed.
+SIMPLER = {"bic-ranks": ("bic-nv", "splines"), "splines": ("bic-nv",), "splines-ranks": ("bic-ranks",)}
 #: A model fits if at least this share of the families pass.
 PASSING_SHARE = 0.8
 #: A family passes above this p-value.
@@ -79,7 +82,8 @@ def model_checks(table: Statistics) -> Iterator[ModelCheck]:
     of its parents (:class:`~drbo.independence.residual_tests.ResidualTests`). In the graph of ``bic-nv``, which takes
     noise for Gaussian, its shape must also be worth nothing to ``bic-ng``. Splines must also explain more than straight
     lines do, by their scores: with skewed noise the families of a linear table may fail and those of its splines pass.
-    The last candidate is the same after every column is replaced by the normal scores of its ranks. A model without any
+    Lines and splines are also tried after every column is replaced by the normal scores of its ranks; these lines must
+    explain more than lines and splines without that, and these splines more than these lines. A model without any
     family is no explanation where the ranks of columns are correlated: outliers can hide that. Families of columns with
     fewer than 8 distinct values are not tested. Neither the units nor the order of rows and columns matter.
 
@@ -88,23 +92,24 @@ def model_checks(table: Statistics) -> Iterator[ModelCheck]:
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=500)
     >>> table = Statistics.from_array(np.column_stack([x, np.sin(2 * x) + 0.3 * rng.normal(size=500)]))
-    >>> [(check.score, check.fits) for check in model_checks(table)]
-    [('bic-nv', False), ('bic-ng', False), ('bic-nv', False), ('splines', True), ('splines-ranks', False)]
+    >>> [check.score for check in model_checks(table)]
+    ['bic-nv', 'bic-ng', 'bic-nv', 'bic-ranks', 'splines', 'splines-ranks']
+    >>> [check.score for check in model_checks(table) if check.fits]
+    ['splines']
     """
     sample = Sample.of(_rows(table), seed=0)
     rows = Statistics.from_array(sample.values)
-    found: dict[str, tuple[Bools, float]] = {}
-    straight = cache(lambda: _quick_graph("bic-nv", Statistics.from_array(ranked(sample.values))))
+    quick = cache(partial(_quick_graph, rows=rows))
     for searched, regression, name in CANDIDATES:
         with one_blas_thread():
-            dag, gain = found[searched] = found[searched] if searched in found else _quick_graph(searched, rows)
+            dag, gain = quick(searched)
             tested = dag.any(axis=0) & sample.fine
-            passed = _passed(sample, dag, tested, regression)
+            scaled = score_class(searched).scales(rows).values
+            passed = _passed(ResidualTests(scaled, sample.categorical, regression), dag, tested)
             if searched == "bic-nv":
                 passed &= ~_has_shape(rows, dag)[tested]
-            explains = dag.any() or not straight()[0].any()
-            if regression != "linear":
-                explains = explains and gain > (straight() if regression == "ranks" else found["bic-nv"])[1]
+            explains = dag.any() or not quick("bic-ranks")[0].any()
+            explains = explains and all(gain > quick(simpler)[1] for simpler in SIMPLER.get(name, ()))
         yield ModelCheck(name, int(passed.sum()), int(tested.sum()), bool(explains))
 
 
@@ -135,13 +140,11 @@ def _rows(table: Statistics) -> Statistics:
 
 
 def _passed(
-    sample: Sample,
+    tests: ResidualTests,
     dag: Bools,  # (d, d)
     tested: Bools,  # (d,) nodes
-    regression: Regression,
 ) -> Bools:
     """Tell of each tested node whether its residual is independent of its parents."""
-    tests = ResidualTests(sample.values, sample.categorical, regression)
     nodes = np.flatnonzero(tested).tolist()
     p_values = [tests.family(j, np.flatnonzero(dag[:, j]).tolist()).p_value for j in nodes]
     passed: Bools = np.array(p_values) > family_level(len(nodes))
