@@ -141,7 +141,9 @@ class Choices:
         if self.preset in PAPER_CHOICES or self.prune not in ("auto", *BY_MOMENTS):
             return False
         kind = score_class(self.score) if isinstance(self.score, str) and self.score != "auto" else self.score
-        return isinstance(kind, str) or (isinstance(kind, type) and getattr(kind, "row_weights", "none") == "any")
+        return isinstance(kind, str) or (
+            isinstance(kind, type) and getattr(kind, "row_weights", "none") in ("equal", "any")
+        )
 
     def merged_settings(self) -> tuple[Settings, list[str]]:
         """Merge preset, settings and keywords; also return, in words, which keywords override a setting."""

@@ -68,7 +68,7 @@ def check_score(
     _check_form(built, families, local)
     if isinstance(score, (str, type)):
         _check_order(lambda t, o: build_score(score, t, o), table, dict(options or {}), families, local, rng)
-        if built.row_weights != "none" and table.weights is None:
+        if built.row_weights in ("counts", "any") and table.weights is None:
             _check_weights(score, table, dict(options or {}), families, rng)
     if not np.array_equal(before, table.values):
         raise ScoreError(f"score '{built.name}' changed the data")

@@ -207,6 +207,18 @@ class TestChoiceByShape:
         monkeypatch.setattr("drbo.choice.auto.RANKED_CELLS", 1000)
         assert choose_score(Statistics.from_array(np.exp(values))).name in ("bic-nv", "bic-ranks")
 
+    def test_rows_of_a_series_count_as_fewer_for_curves_too(self, rng):
+        values = bent(1200, 4, rng)
+        chosen = choose_score(replace(Statistics.from_array(values), weights=np.full(1200, 0.6)))
+        assert chosen.name == "splines"
+        small = replace(Statistics.from_array(values[:200]), weights=np.full(200, 0.8))
+        assert choose_score(small)[:2] == (
+            "splines",
+            (choose_score(small).reasons[0], "splines are used instead of gp, because a row counts as less than one"),
+        )
+        uneven = replace(Statistics.from_array(values), weights=np.linspace(0.5, 1.5, 1200))
+        assert choose_score(uneven).reasons[0].startswith("score bic-nv: all columns are numeric; weighted rows are")
+
 
 class TestInTheEstimator:
     @pytest.mark.parametrize("kind", ["numbers", "yes or no"])

@@ -1,12 +1,15 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.units import ranked, standardized
-from drbo.errors import ScoreError, SettingsError
+from drbo.errors import DataError, ScoreError, SettingsError
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
 from drbo.scores.outliers import winsorized
+from drbo.scores.registry import build_score
 from drbo.scores.splines import RankSplines, SplineScore, natural_spline
 
 N = 200
@@ -124,3 +127,15 @@ def test_ranks_make_it_free_of_scales(values):
     np.testing.assert_allclose(
         score.local(families), SplineScore(Statistics.from_array(ranked(values))).local(families), atol=1e-6
     )
+
+
+@pytest.mark.parametrize("kind", [SplineScore, RankSplines])
+def test_rows_may_count_as_less_than_one_if_all_count_alike(kind, values):
+    table, families = Statistics.from_array(values), Families.from_sets(4, [(0, ()), (3, (0, 1))])
+    half = build_score(kind, replace(table, weights=np.full(len(values), 0.5)))
+    whole = build_score(kind, table)
+    assert half.local(families) == pytest.approx(whole.local(families))
+    assert (half.n_rows * 2 == whole.n_rows).all()
+    assert half.family_price(families)[1] == pytest.approx(-2 * 5 * np.log(len(values) / 2))
+    with pytest.raises(DataError, match="does not support sample weights"):
+        build_score(kind, replace(table, weights=np.linspace(1, 2, len(values))))

@@ -86,7 +86,7 @@ def choose_score(table: Statistics) -> ChosenScore:
     if categorical:
         reasons = [f"score mixed: {_named(table, categorical)} categorical, the others are numeric"]
         return ChosenScore("mixed", (*reasons, *_about_codes(table, discrete)))
-    if table.by_moments:
+    if not (whole and table.equal_rows):
         what = "weighted rows are summarised by a covariance"
         if table.incomplete:
             what = "with missing values, only a covariance is available"
@@ -220,6 +220,8 @@ def _by_size(table: Statistics) -> tuple[str, str]:
     families = min(table.n_columns * 2.0 ** (table.n_columns - 1), LOCAL_PER_COLUMN * table.n_columns)
     seconds = families * GP_SECONDS * table.n_rows**2
     size = f"{table.n_rows} rows and {table.n_columns} columns"
+    if table.weights is not None:
+        return "splines", "splines are used instead of gp, because a row counts as less than one"
     if seconds <= GP_BUDGET and table.n_rows <= GP_ROWS and not has_torch():
         return "splines", f"gp, which models interactions between causes, was left out: it needs torch; {INSTALL}"
     if seconds <= GP_BUDGET and table.n_rows <= GP_ROWS:

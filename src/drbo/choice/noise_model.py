@@ -6,6 +6,7 @@ may predict well and direct arrows wrongly.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache, partial
 from math import ceil
 from typing import NamedTuple
@@ -131,12 +132,13 @@ def family_level(n_families: int) -> float:
 
 
 def _rows(table: Statistics) -> Statistics:
-    """Draw the rows of the tests; columns that are constant in them are left out."""
+    """Draw the rows of the tests, as many as all count as; columns that are constant in them are left out."""
     rows, columns = table.canonical_order()
-    if len(rows) > MOST_ROWS:
-        rows = rows[np.sort(np.random.default_rng(0).choice(len(rows), MOST_ROWS, replace=False))]
+    most = min(MOST_ROWS, int(table.n_counted))
+    if len(rows) > most:
+        rows = rows[np.sort(np.random.default_rng(0).choice(len(rows), most, replace=False))]
     varies = np.ptp(table.values[np.ix_(rows, columns)], axis=0) > 0
-    return table.take(rows, columns[varies])
+    return replace(table.take(rows, columns[varies]), weights=None)
 
 
 def _passed(

@@ -82,8 +82,8 @@ class Score:
     evidence_scale: float | None = None
     #: The score rises with every parent that is added to ``local``: a superset never fits worse.
     nested: bool = False
-    #: What weights of rows it can use: none, whole numbers, or any.
-    row_weights: Literal["none", "counts", "any"] = "none"
+    #: What weights of rows it can use: none, the same for all rows, whole numbers, or any.
+    row_weights: Literal["none", "equal", "counts", "any"] = "none"
     #: What it needs to know of a table. Complete rows tell all: their means and covariances ("moments"), sums over
     #: functions of the columns ("bases", see :meth:`basis_functions`) and counts. Missing cells leave moments alone.
     needs: frozenset[Statistic] = frozenset({"rows"})

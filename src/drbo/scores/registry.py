@@ -175,7 +175,7 @@ def _check_rows(made: Any, table: Statistics) -> None:
             "are removed",
             hint="use bic-nv, bic-ev or bge",
         )
-    if takes == "none":
+    if takes == "none" or (takes == "equal" and not table.equal_rows):
         raise DataError(
             f"score '{name}' does not support sample weights",
             hint="use bic-nv, bic-ng, bic-ev or bge for numeric columns, or bdeu or bic-discrete for categories with "

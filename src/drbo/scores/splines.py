@@ -127,6 +127,7 @@ class SplineScore(Score):
     regression: Literal["linear", "splines", "ranks"] | None = "splines"
     evidence_scale = 2.0
     nested = True
+    row_weights = "equal"
     cheap = True
     needs = frozenset({"bases"})
     independence = "kci"

@@ -45,7 +45,7 @@ def test_a_sorted_table_is_told_from_a_series():
     x = rng.normal(size=(500, 3))
     x[:, 1:] += 2 * x[:, :1]
     found = serial(Statistics.from_array(x[np.argsort(x[:, 0])], ["a", "b", "c"]))
-    assert found.sorted_by == "a"
+    assert found.sorted_by == ("a",)
     assert not found.dependent
     walk = np.cumsum(rng.normal(size=(500, 2)), axis=0)
     irregular = np.cumsum(rng.exponential(size=500))
@@ -57,7 +57,7 @@ def test_blocks_of_categories_are_told_from_a_series():
     kind = np.repeat(["x", "y", "z"], 60)
     values = rng.normal(size=(180, 2)) + 5 * (np.arange(180) // 60)[:, None]
     rows = [[kind[k], *values[k]] for k in range(180)]
-    assert serial(check_table(rows)[0]).sorted_by == "x0"
+    assert serial(check_table(rows)[0]).sorted_by == ("x0",)
     assert serial(Statistics.from_array(values)).dependent  # the cause of the blocks is not in the table
 
 
@@ -75,3 +75,53 @@ def test_clocks_and_first_rows():
     values = np.arange(20.0).reshape(10, 2)
     values[1, 0] = np.nan
     assert first_rows(Statistics.from_array(values), 5).values[:, 1].tolist() == [1, 5, 7, 9]
+
+
+def linked(rng, n=600, d=4):
+    x = rng.normal(size=(n, d))
+    for j in range(1, d):
+        x[:, j] += np.sin(1.5 * x[:, j - 1]) * 2
+    return x
+
+
+@pytest.mark.parametrize("how", ["one column", "downwards", "grades", "two columns", "a sum", "blocks in any order"])
+def test_however_a_table_is_sorted_by_its_columns_it_is_no_series(how):
+    for seed in range(5):
+        x = linked(np.random.default_rng(seed))
+        if how in ("grades", "two columns", "blocks in any order"):
+            x[:, 0] = np.digitize(x[:, 0], [-1.0, 0.0, 1.0])
+        first = np.array([2, 0, 3, 1])[x[:, 0].astype(int)] if how == "blocks in any order" else x[:, 0]
+        keys = {"downwards": (-first,), "two columns": (x[:, 1], first), "a sum": (x[:, 0] + x[:, 1] / 2,)}
+        found = serial(Statistics.from_array(x[np.lexsort(keys.get(how, (first,)))]))
+        assert found is None or not found.dependent
+    assert found is None or found.sorted_by
+
+
+@pytest.mark.parametrize("d", [2, 5, 10])
+@pytest.mark.parametrize("kind", ["alone", "chain", "trend", "panel"])
+def test_a_series_is_not_taken_for_a_sorted_table(d, kind):
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        x = autoregressive(0.5, 600, d, seed)
+        if kind == "chain":
+            for j in range(1, d):
+                x[:, j] += 0.8 * x[:, j - 1]
+        if kind == "trend":
+            x += np.linspace(0, 4, 600)[:, None]
+        if kind == "panel":
+            x = rng.normal(size=(600, d)) + rng.normal(size=(60, d))[np.repeat(np.arange(60), 10)]
+        assert serial(Statistics.from_array(x)).dependent
+
+
+def test_a_series_that_acts_on_columns_without_a_memory_leaves_every_row_new():
+    rng = np.random.default_rng(0)
+    cause = autoregressive(0.9, 800, 1)[:, 0]
+    found = serial(Statistics.from_array(np.column_stack([cause, cause + rng.normal(size=800)]), ["cause", "effect"]))
+    assert found.sorted_by == ("cause",)
+    back = cause + autoregressive(0.9, 800, 1, seed=1)[:, 0]
+    assert serial(Statistics.from_array(np.column_stack([cause, back]))).dependent
+
+
+def test_one_column_with_a_memory_changes_no_correlation():
+    rng = np.random.default_rng(0)
+    assert serial(Statistics.from_array(np.column_stack([autoregressive(0.9, 300, 1), rng.normal(size=300)]))) is None

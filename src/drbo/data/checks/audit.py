@@ -333,7 +333,8 @@ def _time(table: Statistics) -> list[Finding]:
         )
         return [*findings, Finding("lags", text, serious=False)]
     if found.sorted_by:
-        text = f"rows are sorted by '{found.sorted_by}', which is the only reason why neighbours are similar"
+        key = " and ".join(f"'{name}'" for name in found.sorted_by)
+        text = f"neighbours are similar only by {key}, as in a table that is sorted by it: every row counts in full"
         return [*findings, Finding("sorted", text, serious=False)]
     listed = _named(list(found.names), found.alike, [f"{value:.2f}" for value in found.lagged])
     text = (

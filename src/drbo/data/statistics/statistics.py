@@ -115,6 +115,11 @@ class Statistics:
         return 0.0 if each else self.n_counted
 
     @property
+    def equal_rows(self) -> bool:
+        """Whether every row counts as much as every other one."""
+        return self.weights is None or bool((self.weights == self.weights[0]).all())
+
+    @property
     def n_columns(self) -> int:
         """Number of columns."""
         return int(self.values.shape[1])
