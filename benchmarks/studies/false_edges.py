@@ -37,8 +37,9 @@ ROWS = (100, 1_000)
 NUMBERS = ("gaussian", "t3", "shapes")
 #: Which data each score is tested on; auto gets all.
 KINDS = {
-    "auto": (*NUMBERS, "binary", "mixed"),
+    "auto": (*NUMBERS, "binary", "grades", "mixed"),
     "bic-nv": NUMBERS,
+    "bic-ranks": (*NUMBERS, "grades"),
     "bic-ng": NUMBERS,
     "bge": NUMBERS,
     "splines": NUMBERS,
