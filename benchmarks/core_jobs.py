@@ -17,8 +17,12 @@ import numpy as np
 import pandas as pd
 
 from drbo import DrBO, Settings
-from drbo.data.files.simulate import simulate
 from drbo.search.stopping import Recorder
+
+try:
+    from drbo.data.files.simulate import simulate
+except ModuleNotFoundError:  # an older version
+    from drbo.data.simulate import simulate  # type: ignore[import-not-found,no-redef]
 
 #: A table and the arguments of the estimator.
 Job = tuple[pd.DataFrame, dict[str, Any]]

@@ -21,7 +21,7 @@ MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
 
 #: Rooms in the order of the data; rooms of one line do not know each other.
 ROOMS = [
-    ["errors", "toml", "deadline", "arrays"],
+    ["errors", "toml", "deadline", "arrays", "plain_text"],
     ["machine", "checked", "design"],
     ["paper_settings", "graph"],
     ["settings"],
@@ -38,7 +38,7 @@ ROOMS = [
     ["problem", "gathering"],
     ["pipeline", "refitting", "progress", "fitted", "table_check"],
     ["estimator"],
-    ["testing"],
+    ["testing", "judging"],
     ["cli"],
     ["__main__"],
 ]
@@ -218,6 +218,23 @@ print([name for name in sys.modules if name in ("torch", "networkx") or name.sta
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+#: Modules of ``data`` that commands ask, each for one thing: to open a source, to write a file, to lag a series, ...
+MOST_DOORS = 10
+
+
+def _imported_from_data(path: Path) -> list[str]:
+    names = [alias.name for node in _nodes(path) if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module or "" for node in _nodes(path) if isinstance(node, ast.ImportFrom)]
+    return [name for name in names if name.startswith("drbo.data")]
+
+
+def test_commands_leave_the_work_on_tables_to_the_rooms_behind_them():
+    """They parse, call and print: what they compose belongs to ``DrBO``, ``drbo.check`` or the room that owns it."""
+    found = {path.as_posix(): _imported_from_data(path) for path in MODULES if path.parts[0] == "cli"}
+    assert sum(map(len, found.values())) <= MOST_DOORS, found
+    assert _imported_from_data(Path("gathering.py"))
 
 
 def test_the_reader_of_imports_sees_all_kinds():

@@ -17,12 +17,13 @@ from scipy import sparse
 from drbo import DataPolicy, Design, DrBO, Knowledge, Settings
 from drbo.cli.commands.fit import fit
 from drbo.cli.options import config_values
-from drbo.cli.output import CHECKPOINT, check_folder
-from drbo.cli.plan import Plan
+from drbo.cli.output import check_folder
 from drbo.data.checks.check import check_table
 from drbo.data.checks.lag import lagged
 from drbo.data.reading.read import read_table
 from drbo.errors import DrboError
+from drbo.result.files.plan import Plan
+from drbo.result.files.run_folder import CHECKPOINT
 from drbo.result.judge import judge
 from tests.results import make_result
 

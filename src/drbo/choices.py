@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, Self
 from drbo.choice.auto import choose_score, experiment_score
 from drbo.claims.answer.kci import MAX_ROWS
 from drbo.claims.answer.prune import BY_MOMENTS, PRUNERS, PrunerName
+from drbo.data.checks.prepare import Preparation
 from drbo.data.statistics.statistics import Statistics
 from drbo.design import DataPolicy, Design
 from drbo.errors import SettingsError
@@ -144,6 +145,11 @@ class Choices:
         return isinstance(kind, str) or (
             isinstance(kind, type) and getattr(kind, "row_weights", "none") in ("equal", "any")
         )
+
+    @property
+    def preparation(self) -> Preparation:
+        """What makes checked statistics of a table."""
+        return Preparation(self.design, self.policy, self.counts_parts)
 
     def merged_settings(self) -> tuple[Settings, list[str]]:
         """Merge preset, settings and keywords; also return, in words, which keywords override a setting."""

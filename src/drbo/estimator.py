@@ -382,5 +382,4 @@ class DrBO(NamedParameters, FittedAttributes, BaseEstimator):
 
     @property
     def _preparation(self) -> Preparation:
-        choices = self._choices
-        return Preparation(choices.design, choices.policy, choices.counts_parts)
+        return self._choices.preparation

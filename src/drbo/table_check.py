@@ -11,16 +11,15 @@ from drbo.data.checks.advice import Look, look_at
 from drbo.data.checks.audit import audit, audit_arrows
 from drbo.data.checks.facts import Finding
 from drbo.data.checks.missing import table_policy
-from drbo.data.checks.prepare import Preparation
 from drbo.data.checks.roots import likely_roots
 from drbo.data.checks.types import typed
-from drbo.data.files.plain_text import plain, table
 from drbo.data.reading.frames import as_frame
 from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import Deadline, OutOfTimeError
 from drbo.design import DataPolicy, Design
 from drbo.gathering import Gathering, source_of
 from drbo.graph.dag import dag_to_cpdag
+from drbo.plain_text import plain, table
 from drbo.scores.registry import build_score
 from drbo.search.orders.search import OrderSearch
 from drbo.settings import Settings
@@ -140,8 +139,7 @@ def check(X: Any, design: Design | None = None, policy: DataPolicy | None = None
     found = TableCheck(n_rows=n_rows, n_columns=frame.shape[1], n_checked=len(frame), look=look)
     if not found.is_usable:
         return found
-    given = Preparation(choices.design, replace(choices.policy, types=None), choices.counts_parts)
-    data = given.prepare(frame)
+    data = replace(choices, policy=replace(choices.policy, types=None)).preparation.prepare(frame)
     found = replace(found, notes=data.notes, roots=tuple(likely_roots(data.table.names)))
     return _examined(
         found, data.table, is_em=choices.policy.missing == "em", independent=choices.design.groups is False

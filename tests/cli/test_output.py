@@ -9,9 +9,9 @@ import pytest
 
 from drbo.cli.messages import OutputError
 from drbo.cli.output import check_folder, run_folder, write_table
-from drbo.cli.plan import Plan
 from drbo.data.reading.read import read_table
 from drbo.errors import SettingsError
+from drbo.result.files.plan import Plan
 from drbo.result.result import Result
 from tests.results import make_result
 

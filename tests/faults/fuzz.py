@@ -441,7 +441,7 @@ def _read_request(raw: bytes, folder: Path) -> None:
 
 
 def _run_seeds() -> list[bytes]:
-    from drbo.cli.plan import Plan
+    from drbo.result.files.plan import Plan
 
     plans = [Plan("drbo fit t.csv", "2025-01-01"), Plan("drbo fit t.csv", "now", resamples=9, kind="cluster")]
     seeds = []
@@ -456,7 +456,7 @@ def _read_run(raw: bytes, folder: Path) -> None:
     """Read the plan of a run as ``drbo resume`` and ``drbo fit -o`` do."""
     from drbo.claims.refits.resampling import Resampling
     from drbo.cli.output import check_folder
-    from drbo.cli.plan import Plan
+    from drbo.result.files.plan import Plan
 
     np.save(folder / "clusters.npy", np.arange(9))
     (folder / "run.json").write_bytes(raw)
@@ -683,7 +683,7 @@ GUIDING = [
         "drbo.cli.options",
         "drbo.cli.commands.fit",
         "drbo.cli.fit_request",
-        "drbo.cli.plan",
+        "drbo.result.files.plan",
         "drbo.search.checkpoint.request",
         "drbo.toml",
     ),

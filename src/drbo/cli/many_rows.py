@@ -90,6 +90,5 @@ def opened(paths: Sequence[Path], options: Mapping[str, Any]) -> "Source":
     from drbo.data.reading.read import open_source
 
     is_far = isinstance(options.get("workers"), str)
-    return open_source(
-        [path.absolute() if is_far and str(path) != "-" else path for path in paths], read_options(options)
-    )
+    names = [path.absolute() if is_far and str(path) != "-" else path for path in paths]
+    return open_source(names, **read_options(options))

@@ -2,8 +2,6 @@
 
 import json
 import os
-import re
-import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -12,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from drbo.cli.interrupts import broken_off
 from drbo.cli.messages import OutputError, put, say
-from drbo.cli.plan import CLUSTERS, PLAN, RESAMPLES, Plan
 from drbo.deadline import LEAST_SECONDS, Deadline, current, no_deadline
 from drbo.errors import ResultError, SettingsError, write_hint
+from drbo.result.files.plan import Plan
+from drbo.result.files.run_folder import CHECKPOINT, PICTURE, REPORT, held, names_in, older_run_aside
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,19 +22,8 @@ if TYPE_CHECKING:
 
     from drbo.result.result import Result
 
-LOCK = "drbo.lock"  # as in drbo.data.files.lock
-PICTURE = "graph.svg"
-CHECKPOINT = "checkpoint"  # the folder of the saved search inside that of the result
-REPORT = "report.html"
-ASIDE = ".replaced"  # an older run, until the new one has started
-STARTED = f"{CHECKPOINT}/request.json"
-#: All files of a run, and of the saved search in it; version 0.1 drew graph.png.
-FILES = ("edges.csv", PICTURE, "graph.png", REPORT, "result.json", "result.npz", PLAN, CLUSTERS, RESAMPLES)
-SEARCH_FILES = ("request.json", "checkpoint.json", "checkpoint.previous.json", "table.npz", "state-*.npz")
 #: Nodes and edges of a graph whose picture, or report, is written in a moment.
 SMALL_PICTURE, SMALL_REPORT = 120, 400
-#: A file that was being written when its program was killed.
-LEFT_OVER = re.compile(r"\.[0-9a-f]{16}\.tmp")
 
 
 def check_folder(folder: Path, *, force: bool = False, again: str = "") -> None:
@@ -48,8 +36,7 @@ def check_folder(folder: Path, *, force: bool = False, again: str = "") -> None:
             f"'{folder}' is a file, but a result is saved in a folder", hint="choose another folder with -o"
         )
     try:
-        names = {path.name for path in folder.iterdir()} - {LOCK} if folder.exists() else set()
-        names = {name for name in names if not LEFT_OVER.fullmatch(name)}
+        names = names_in(folder)
     except OSError as error:
         raise OutputError(
             f"'{folder}' cannot be used: {error.strerror}", hint="choose another folder with -o"
@@ -112,50 +99,11 @@ def run_folder(folder: Path | None, *, force: bool) -> Iterator[None]:
     try:
         with held(folder):
             check_folder(folder, force=force)  # someone may have finished a run since
-            aside = folder / ASIDE
-            _move_run(folder, aside)
-            try:
+            with older_run_aside(folder):
                 yield
-            except BaseException:
-                if not any((folder / name).exists() for name in (STARTED, "result.json")):
-                    _move_run(aside, folder)
-                raise
     finally:
         with suppress(OSError):
             folder.rmdir()  # only if nothing was written
-
-
-@contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Hold the lock of a run; that of its search, which has the same owner, goes without another word."""
-    from drbo.data.files.lock import discard_ended, locked
-
-    with locked(folder):
-        discard_ended(folder / CHECKPOINT)
-        try:
-            yield
-        finally:
-            shutil.rmtree(folder / ASIDE, ignore_errors=True)
-
-
-def _run_files(folder: Path) -> list[Path]:
-    """Return the files of a run that are there, not those that drbo did not write."""
-    saved = folder / CHECKPOINT
-    found = [path for name in FILES for path in folder.glob(name)]
-    found += [saved] if saved.is_symlink() else [path for name in SEARCH_FILES for path in saved.glob(name)]
-    return [path for path in found if path.is_symlink() or path.is_file()]
-
-
-def _move_run(source: Path, target: Path) -> None:
-    """Move the files of a run to another folder, in place of those of the run that is there."""
-    for path in _run_files(target):
-        with suppress(OSError):
-            path.unlink()
-    for path in _run_files(source):
-        new = target / path.relative_to(source)
-        with suppress(OSError):
-            new.parent.mkdir(parents=True, exist_ok=True)
-            path.replace(new)
 
 
 @contextmanager
@@ -169,6 +117,14 @@ def writing(what: Path) -> Iterator[None]:
         raise OutputError(
             f"{what} cannot be written: {error.strerror or error}", hint=write_hint(error, "choose another location")
         ) from error
+
+
+def write(path: Path, content: bytes) -> None:
+    """Write a file, or say that it cannot be written."""
+    from drbo.data.files.files import write_file
+
+    with writing(path):
+        write_file(path, content)
 
 
 def save_result(result: "Result", folder: Path) -> list[Path]:
@@ -244,22 +200,10 @@ def write_table(
     whole: bool = False,
 ) -> None:
     """Write a table as CSV or NPZ, by the ending of the name, or as CSV to stdout; ``whole``: without decimals."""
-    import numpy as np
+    from drbo.result.files.export import table_bytes
 
-    from drbo.data.files.files import npz_bytes, write_file
-    from drbo.result.files.export import csv_bytes
-
-    kind = ".csv" if path is None else path.suffix.lower()
-    if kind == ".csv":
-        content = csv_bytes([names, *(values.astype(np.int64) if whole else values).tolist()])
-    elif kind == ".npz":
-        content = npz_bytes({"X": values, "names": np.array(names, dtype=np.str_)})
-    else:
-        raise SettingsError(
-            f"a table can be written as .csv or .npz, got '{path}'", hint="choose one of these file extensions"
-        )
+    content = table_bytes(values, names, path, whole=whole)
     if path is None:
         put(content, newline=False)
         return
-    with writing(path):
-        write_file(path, content)
+    write(path, content)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from drbo import Statistics
-    from drbo.data.reading.source import ReadOptions
     from drbo.design import DataPolicy
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -142,7 +141,7 @@ def read_frame(path: Path, options: Mapping[str, Any], *, quiet: bool = False) -
         raise SettingsError("--read stream=true: all rows are needed here", hint="omit it")
     assumed, notes = list[str](), list[str]()
     with under_way(f"reading {path}", quiet=quiet, tell=say):
-        frame = read_table(path, read_options(options), notes=assumed)
+        frame = read_table(path, notes=assumed, **read_options(options))
     if options.get("groups") == INDEPENDENT and INDEPENDENT in frame:
         raise SettingsError("--groups none: the table has a column of this name", hint="rename the column")
     frame = typed(frame, parsed_types(options["types"] or ""), notes)
@@ -157,10 +156,8 @@ def is_streamed(options: Mapping[str, Any]) -> bool:
     return truth("--read stream", split_pairs("--read", options["read"], READ).get("stream", "false"))
 
 
-def read_options(options: Mapping[str, Any]) -> "ReadOptions":
-    """Return how a table is read by the options of a command."""
-    from drbo.data.reading.source import ReadOptions
-
+def read_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how a table is read by the options of a command, as arguments of :func:`drbo.read_table`."""
     given: dict[str, Any] = split_pairs("--read", options["read"], READ)
     given.pop("stream", None)
     for name, known in (("separator", _SEPARATORS), ("decimal", _DECIMALS)):
@@ -175,16 +172,16 @@ def read_options(options: Mapping[str, Any]) -> "ReadOptions":
         columns += [options[name] for name in NOT_VARIABLES if options.get(name)]
         columns = [name for name in columns if (options.get("groups"), name) != (INDEPENDENT, INDEPENDENT)]
         columns += [options["bootstrap"].clusters] if getattr(options.get("bootstrap"), "clusters", "") else []
-    return ReadOptions(columns=columns, drop=listed(options["drop"] or ""), **given)
+    return {"columns": columns, "drop": listed(options["drop"] or ""), **given}
 
 
 def read_checked(path: Path, options: dict[str, Any]) -> tuple["Statistics", tuple[str, ...]]:
     """Read and check the table of a command that has :func:`data_options`; also return the notes of the check."""
     from drbo.choices import Choices
-    from drbo.data.checks.prepare import Preparation
     from drbo.design import Design
 
-    parts = Choices(score=options.get("score", "auto")).counts_parts
-    design, policy = Design(groups=groups_of(options)), policy_of(options)
-    data = Preparation(design, policy, parts).prepare(read_frame(path, options))
+    how = Choices(
+        score=options.get("score", "auto"), design=Design(groups=groups_of(options)), policy=policy_of(options)
+    )
+    data = how.preparation.prepare(read_frame(path, options))
     return data.table, data.notes

@@ -1,14 +1,15 @@
 """``drbo datasets``: lists the data sets that ship with the package."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from drbo.cli.messages import say, show
 from drbo.cli.options import FILE
 from drbo.cli.output import write_table, writing
-from drbo.data.files.plain_text import table
 from drbo.errors import SettingsError
+from drbo.plain_text import table
 
 
 @click.command(short_help="List the included data sets and networks, or write one to a file.")
@@ -26,13 +27,13 @@ def datasets(name: str | None, output: Path | None, permute: int | None) -> None
       drbo datasets
       drbo datasets sachs -o sachs.csv
     """
+    from drbo.data.files.datasets import available, load
+
     if name is not None:
-        _write(name, output, permute)
+        _write(load(name, permute=permute), output)
         return
     if output is not None or permute is not None:
         raise SettingsError("-o and --permute require the NAME of a data set", hint="'drbo datasets' lists the names")
-    from drbo.data.files.datasets import available
-
     rows = [
         [size.name, f"{size.n_rows or '-'}", f"{size.n_nodes}", f"{size.n_edges}", size.description]
         for size in available()
@@ -40,12 +41,11 @@ def datasets(name: str | None, output: Path | None, permute: int | None) -> None
     show(table(["name", "rows", "nodes", "edges", "about"], rows, align="lrrrl"))
 
 
-def _write(name: str, output: Path | None, permute: int | None) -> None:
-    from drbo.data.files.datasets import load
+def _write(data: Any, output: Path | None) -> None:
+    """Write the rows and the edges of a data set, or print its edges."""
     from drbo.result.files.export import csv_bytes, write_graph
 
-    data = load(name, permute=permute)
-    say(f"{name}: {data.description} ({data.source}), {len(data.names)} nodes, {int(data.dag.sum())} edges")
+    say(f"{data.name}: {data.description} ({data.source}), {len(data.names)} nodes, {int(data.dag.sum())} edges")
     if output is None:
         edges = [(data.names[i], data.names[j]) for i, j in zip(*data.dag.nonzero(), strict=True)]
         click.echo(csv_bytes([("source", "target"), *edges]), nl=False)

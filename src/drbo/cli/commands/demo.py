@@ -11,7 +11,8 @@ from drbo.cli.commands.fit import exit_if_interrupted, finish, search
 from drbo.cli.interrupts import limited_run
 from drbo.cli.messages import say, show
 from drbo.cli.options import FILE
-from drbo.cli.output import PICTURE, REPORT, check_folder
+from drbo.cli.output import check_folder
+from drbo.result.files.run_folder import PICTURE, REPORT
 
 if TYPE_CHECKING:
     import numpy as np

@@ -26,7 +26,6 @@ from drbo.cli.options import (
     score_options,
 )
 from drbo.cli.output import (
-    CHECKPOINT,
     check_folder,
     result_as_json,
     run_folder,
@@ -34,12 +33,13 @@ from drbo.cli.output import (
     writing,
 )
 from drbo.cli.pairs import OTHERS
-from drbo.cli.plan import RESAMPLES, Plan
 from drbo.cli.problems import refused
 from drbo.cli.table_options import file_options, group_option, missing_option
 from drbo.deadline import Deadline, Stop, current
 from drbo.errors import DataError, TimeLimitError
 from drbo.progress import clock_time, counting, watch_for
+from drbo.result.files.plan import RESAMPLES, Plan
+from drbo.result.files.run_folder import CHECKPOINT
 from drbo.settings import Settings
 
 if TYPE_CHECKING:
@@ -185,10 +185,9 @@ def _planned(
         clusters = resampling.get("clusters")
         resampling = resampling | {"keep": output / RESAMPLES}
     if clusters is not None:
-        from drbo.data.checks.prepare import Preparation
+        from drbo.choices import Choices
 
-        preparation = Preparation(request.arguments["design"], request.arguments["policy"])
-        clusters = clusters[preparation.used_rows(frame, None)]
+        clusters = clusters[Choices.of(request.arguments).preparation.used_rows(frame, None)]
     with writing(output):
         plan.save(output, clusters)
     return resampling

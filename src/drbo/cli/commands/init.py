@@ -8,10 +8,10 @@ import click
 
 from drbo.cli.messages import OutputError, say
 from drbo.cli.options import FILE, NOT_IN_FILES, PAIRS
-from drbo.cli.output import writing
+from drbo.cli.output import write
 from drbo.cli.pairs import OTHERS
-from drbo.data.files.plain_text import plain
 from drbo.errors import SettingsError
+from drbo.plain_text import plain
 from drbo.settings import public_settings
 
 #: Options of 'drbo fit' that the file does not list: those about this one call, and what has a table of its own.
@@ -63,7 +63,6 @@ def init(path: Path, data: str | None, force: bool) -> None:
       drbo fit --config run.toml
     """
     from drbo.cli.commands.fit import fit
-    from drbo.data.files.files import write_file
 
     if path.exists() and not force:
         raise OutputError(f"'{path}' already exists", hint="choose another name, or add --force")
@@ -75,8 +74,7 @@ def init(path: Path, data: str | None, force: bool) -> None:
     lines = [HEAD.format(name=plain(path.name)), "[fit]", f"data = {_toml(table)}", 'output = "run"']
     lines += _options(fit.params)
     lines += ["", "[settings]  # of the search, and what is rarely changed", *_settings(), TABLES]
-    with writing(path):
-        write_file(path, "\n".join(lines).encode())
+    write(path, "\n".join(lines).encode())
     say(f"wrote {path}; next: drbo fit --config {path}")
 
 

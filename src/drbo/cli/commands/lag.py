@@ -8,10 +8,10 @@ import click
 
 from drbo.cli.messages import say
 from drbo.cli.options import COUNT, FILE
-from drbo.cli.output import writing
+from drbo.cli.output import write
 from drbo.cli.table_options import file_options, read_frame
-from drbo.data.files.plain_text import plain
 from drbo.errors import SettingsError
+from drbo.plain_text import plain
 
 
 @click.command(short_help="Add lagged columns to a time series.")
@@ -39,7 +39,6 @@ def lag(data: Path, lags: int, output: Path, time: str | None, group: str | None
       drbo fit lagged.csv --knowledge lagged.toml -o result
     """
     from drbo.data.checks.lag import lagged
-    from drbo.data.files.files import write_file
 
     if output.suffix.lower() != ".csv":
         raise SettingsError(
@@ -53,9 +52,7 @@ def lag(data: Path, lags: int, output: Path, time: str | None, group: str | None
     made = f"# Made by 'drbo lag {plain(data.name)} --lags {lags}'"
     lines = [f"{made}: earliest to latest; the present never causes the past.", ""]
     lines += ["tiers = [", *(f"  {json.dumps(tier, ensure_ascii=False)}," for tier in tiers), "]", ""]
-    with writing(output):
-        write_file(output, table.to_csv(index=False).encode())
-    with writing(known):
-        write_file(known, "\n".join(lines).encode())
+    write(output, table.to_csv(index=False).encode())
+    write(known, "\n".join(lines).encode())
     say(f"{len(table):,} rows of {table.shape[1]} columns -> {output}, tiers -> {known}")
     say(f"next: drbo fit {output} --knowledge {known}")

@@ -6,7 +6,8 @@ import click
 
 from drbo.cli.messages import say
 from drbo.cli.options import FILE
-from drbo.cli.output import REPORT, writing
+from drbo.cli.output import writing
+from drbo.result.files.run_folder import REPORT
 
 
 @click.command(short_help="Write an HTML report of a saved result.")

@@ -13,11 +13,12 @@ from drbo.cli.executors import executor_for, worker_option
 from drbo.cli.interrupts import CommandRun, limited_run, start_of_program
 from drbo.cli.messages import say
 from drbo.cli.options import COUNT, FILE, duration, json_option, own_score, quiet_option
-from drbo.cli.output import CHECKPOINT, held, writing
-from drbo.cli.plan import Plan
+from drbo.cli.output import writing
 from drbo.deadline import Stop
 from drbo.errors import CheckpointError
 from drbo.progress import watch_for
+from drbo.result.files.plan import Plan
+from drbo.result.files.run_folder import CHECKPOINT, held
 
 if TYPE_CHECKING:
     from drbo.result.result import Result

@@ -88,7 +88,7 @@ def simulate(
     from drbo.result.files.export import write_graph
 
     options = {name: value for name, value in (("noise", noise), ("noise_scale", noise_scale)) if value is not None}
-    given, names = _graph(graph)
+    given, names = (graph, None) if simulators.is_graph_name(graph) else _read(graph)
     data = simulators.simulate(given, model, rows, seed, **options)  # type: ignore[arg-type]  # checked there
     names = names or data.names
     write_table(output, data.X, names, whole=model == "logistic")
@@ -102,25 +102,17 @@ def simulate(
     )
 
 
-def _graph(word: str) -> tuple["str | npt.ArrayLike", tuple[str, ...] | None]:
-    """Return a name that the simulator knows, or the graph in a file with the names of its nodes."""
-    from drbo.data.files.datasets import available
-    from drbo.data.files.simulate import parse_graph_name
+def _read(word: str) -> tuple["npt.ArrayLike", tuple[str, ...]]:
+    """Return the graph in a file, and the names of its nodes."""
     from drbo.graph.dag import check_dag
     from drbo.result.files.export import read_graph
 
-    if word in {size.name for size in available()}:
-        return word, None
     path = Path(word)
-    if path.suffix or path.exists():
-        adjacency, names = read_graph(path)
-        return check_dag(adjacency, names), names
-    try:
-        parse_graph_name(word)
-    except SettingsError:
+    if not path.suffix and not path.exists():
         raise SettingsError(
             f"'{word}' is neither a random graph, nor an included network, nor a file",
             hint="a random graph has a name such as 30ER8 (nodes, ER or SF, edges per node); 'drbo datasets' lists "
             "the networks",
-        ) from None
-    return word, None
+        )
+    adjacency, names = read_graph(path)
+    return check_dag(adjacency, names), names

@@ -110,6 +110,17 @@ def _graph(graph: str | npt.ArrayLike, rng: np.random.Generator) -> tuple[Bools,
     return dag, tuple(f"x{j}" for j in range(len(dag)))
 
 
+def is_graph_name(word: str) -> bool:
+    """Tell whether a word names a random graph, or a network that ships with the package.
+
+    Examples
+    --------
+    >>> is_graph_name("20ER1.5"), is_graph_name("alarm"), is_graph_name("graph.csv")
+    (True, True, False)
+    """
+    return bool(_GRAPH_NAME.fullmatch(word)) or word in [size.name for size in datasets.available()]
+
+
 def parse_graph_name(name: str) -> tuple[int, Literal["er", "sf"], float]:
     """Split a name such as ``30ER8`` into number of nodes, kind and edges per node.
 

@@ -76,16 +76,16 @@ def read_table(
     0     1.8
     1     1.6
     """
-    options = replace(options or ReadOptions(), **changes)
     with refusing(f"{path!s:.200}", DataError):
         if Path(path).is_dir():
             raise DataError(f"'{path}' is a directory, not a file", hint=f"give the name of a file: {_SHOWN}")
-    source = open_source(path, options)
-    return source.frame([] if notes is None else notes)
+    return open_source(path, options, **changes).frame([] if notes is None else notes)
 
 
-def open_source(data: str | Path | Sequence[str | Path], options: ReadOptions | None = None) -> Source:
+def open_source(data: str | Path | Sequence[str | Path], options: ReadOptions | None = None, **changes: Any) -> Source:
     """Return the source of a file, of a folder of Parquet files, or of several of them as one table.
+
+    ``options`` and ``changes`` are those of :func:`read_table`.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def open_source(data: str | Path | Sequence[str | Path], options: ReadOptions | 
     ...     open_source(Path(folder) / "t.csv").schema().names
     ('a', 'b')
     """
-    options = options or ReadOptions()
+    options = replace(options or ReadOptions(), **changes)
     if not isinstance(data, str | Path):
         paths = [Path(one) for one in data]
         if not paths:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from drbo.arrays import Bools
+from drbo.arrays import Bools, Floats
 from drbo.data.files.files import (
     MAX_ARRAY_BYTES,
     MAX_TEXT_BYTES,
@@ -29,7 +29,7 @@ from drbo.data.files.files import (
 )
 from drbo.data.files.names import check_names
 from drbo.data.files.packed import InputLimit, open_zip
-from drbo.errors import ResultError
+from drbo.errors import ResultError, SettingsError
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -174,6 +174,24 @@ def csv_bytes(rows: Iterable[Sequence[Any]]) -> bytes:
     writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if hidden else csv.QUOTE_MINIMAL)
     writer.writerows(table)
     return buffer.getvalue().encode()
+
+
+def table_bytes(values: Floats, names: Sequence[str], path: Path | None = None, *, whole: bool = False) -> bytes:
+    """Return a table (n, d) as .csv or .npz, by the end of a file's name, or as CSV; ``whole``: without decimals.
+
+    Examples
+    --------
+    >>> table_bytes(np.array([[1.0, 0.0]]), ["a", "b"], whole=True)
+    b'a,b\\n1,0\\n'
+    """
+    kind = ".csv" if path is None else path.suffix.lower()
+    if kind == ".csv":
+        return csv_bytes([names, *(values.astype(np.int64) if whole else values).tolist()])
+    if kind == ".npz":
+        return npz_bytes({"X": values, "names": np.array(names, dtype=np.str_)})
+    raise SettingsError(
+        f"a table can be written as .csv or .npz, got '{path}'", hint="choose one of these file extensions"
+    )
 
 
 def read_graph(path: str | Path, names: Sequence[str] | None = None) -> tuple[Bools, tuple[str, ...]]:

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from drbo.cli.plan import CLUSTERS, PLAN, Plan
 from drbo.errors import ResultError
+from drbo.result.files.plan import CLUSTERS, PLAN, Plan
 
 FULL = Plan("drbo fit table.csv", "2025-01-01 12:00:00", resamples=5, kind="cluster")
 

@@ -1,0 +1,41 @@
+"""A run sets an older one in its folder aside, and leaves alone what is not of drbo."""
+
+import pytest
+
+from drbo.errors import LockError
+from drbo.result.files.run_folder import held, names_in, older_run_aside
+
+
+@pytest.fixture
+def run(tmp_path):
+    (tmp_path / "checkpoint").mkdir()
+    for name in ("result.json", "checkpoint/state-1.npz", "notes.txt"):
+        (tmp_path / name).write_text("old")
+    return tmp_path
+
+
+def test_an_older_run_comes_back_only_if_the_new_one_does_not_start(run):
+    with pytest.raises(ZeroDivisionError), older_run_aside(run):
+        assert {path.name for path in run.iterdir()} == {"checkpoint", "notes.txt", ".replaced"}
+        raise ZeroDivisionError
+    assert (run / "result.json").read_text() == (run / "checkpoint/state-1.npz").read_text() == "old"
+    with pytest.raises(ZeroDivisionError), older_run_aside(run):
+        (run / "result.json").write_text("new")
+        raise ZeroDivisionError
+    assert (run / "result.json").read_text() == "new"
+
+
+def test_one_run_holds_a_folder_and_what_it_set_aside_goes(run):
+    with held(run):
+        with older_run_aside(run):
+            pass
+        with pytest.raises(LockError), held(run):
+            pass
+    assert names_in(run) == {"checkpoint", "notes.txt"}
+
+
+def test_locks_and_left_over_files_are_not_counted(tmp_path):
+    assert names_in(tmp_path / "none") == set()
+    for name in ("drbo.lock", f".{'0' * 16}.tmp", "notes.txt"):
+        (tmp_path / name).touch()
+    assert names_in(tmp_path) == {"notes.txt"}
