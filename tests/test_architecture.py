@@ -21,7 +21,7 @@ MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
 
 #: Rooms in the order of the data; rooms of one line do not know each other.
 ROOMS = [
-    ["errors", "toml", "deadline", "arrays", "plain_text"],
+    ["errors", "toml", "deadline", "arrays"],
     ["machine", "checked", "design"],
     ["paper_settings", "graph"],
     ["settings"],

@@ -55,6 +55,10 @@ class ScoreError(DrboError, ValueError):
     """A score does not fit the data, or a user's score breaks the contract."""
 
 
+class ContractError(DrboError, ValueError):
+    """A user's search or claim breaks its contract."""
+
+
 class ResultError(DrboError, ValueError):
     """A saved result or graph file cannot be read."""
 

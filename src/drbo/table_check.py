@@ -19,7 +19,7 @@ from drbo.deadline import Deadline, OutOfTimeError
 from drbo.design import DataPolicy, Design
 from drbo.gathering import Gathering, source_of
 from drbo.graph.dag import dag_to_cpdag
-from drbo.plain_text import plain, table
+from drbo.result.words.plain_text import plain, table
 from drbo.scores.registry import build_score
 from drbo.search.orders.search import OrderSearch
 from drbo.settings import Settings

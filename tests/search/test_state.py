@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from drbo.constraints import Constraints
-from drbo.data.files.files import npz_bytes, stored_archive
+from drbo.data.files.files import npz_bytes
 from drbo.data.files.simulate import simulate
 from drbo.data.statistics.statistics import Statistics
 from drbo.errors import CheckpointError
@@ -20,6 +20,7 @@ from drbo.search.orders.search import OrderSearch
 from drbo.search.state import Fields, generator_state, pack
 from drbo.search.strategy import new_search
 from drbo.settings import Settings
+from drbo.testing.searches import restored, saved
 
 SMALL = {"max_evals": 200, "batch_size": 8, "n_candidates": 200}
 REGION = {"route": "paper", "space": "full-rank", "masks": "shared", "batch_norm": "training"}
@@ -38,19 +39,6 @@ def table():
     return Statistics.from_array(simulate("6ER2", n=60, seed=1).X)
 
 
-def packed(search):
-    """Return the state of a search as the bytes of a file."""
-    return npz_bytes(pack(search.capture()))
-
-
-def restored(fresh, raw):
-    """Return a fresh search in the state that a file holds."""
-    fields = Fields.of(stored_archive(io.BytesIO(raw), "state.npz"), "state.npz")
-    fresh.restore(fields)
-    fields.finish()
-    return fresh
-
-
 def _step(state):
     state.make_round()
     state.rounds += 1
@@ -58,16 +46,16 @@ def _step(state):
 
 def _goes_on(make, steps=6, first=0):
     """Check that a search that is saved after any iteration from ``first`` on ends in the same state, bit by bit."""
-    state, saved = make(), []
+    state, files = make(), []
     for _ in range(steps):
-        saved.append(packed(state))
+        files.append(saved(state))
         _step(state)
-    for count, raw in enumerate(saved[first:], first):
+    for count, raw in enumerate(files[first:], first):
         again = restored(make(), raw)
-        assert packed(again) == raw
+        assert saved(again) == raw
         for _ in range(steps - count):
             _step(again)
-        assert packed(state) == packed(again), f"after iteration {count}"
+        assert saved(state) == saved(again), f"after iteration {count}"
 
 
 @pytest.mark.parametrize("variant", list(VARIANTS))
@@ -120,14 +108,14 @@ def _uncounted(search):
 @pytest.mark.parametrize("score", [BicNV, BicEV])
 def test_an_order_search_goes_on_after_every_climb(score, table):
     settings = Settings(order_patience=4)
-    saved = []
+    files = []
     state = OrderSearch(score(table), settings, seed=3)
-    state.run([lambda progress: saved.append(packed(state))])
+    state.run([lambda progress: files.append(saved(state))])
     *expected, counts = _uncounted(state)
-    assert len(saved) >= 5
-    for raw in saved:
+    assert len(files) >= 5
+    for raw in files:
         again = restored(OrderSearch(score(table), settings, seed=3), raw)
-        assert packed(again) == raw
+        assert saved(again) == raw
         again.run()
         *found, more = _uncounted(again)
         assert found == expected
@@ -137,7 +125,7 @@ def test_an_order_search_goes_on_after_every_climb(score, table):
 def test_parts_that_are_shared_stay_shared(table):
     state = new_search(BGe(table), Settings().with_(**SMALL), seed=3)
     _step(state)
-    again = restored(new_search(BGe(table), Settings().with_(**SMALL), seed=3), packed(state))
+    again = restored(new_search(BGe(table), Settings().with_(**SMALL), seed=3), saved(state))
     assert again.recombiner.evaluator is again.proposer.evaluator is again.evaluator
     assert again.proposer.rng is again.proposer.landscape.rng is again.rng
 

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from drbo.errors import DrboError, write_hint
-from drbo.plain_text import plain
+from drbo.result.words.plain_text import plain
 
 LONGEST = 5_000  # characters of an error; those about large files can be long
 COLOURS = {"error": "red", "warning": "yellow", "hint": "cyan"}

@@ -14,14 +14,20 @@ def run(tmp_path):
     return tmp_path
 
 
-def test_an_older_run_comes_back_only_if_the_new_one_does_not_start(run):
-    with pytest.raises(ZeroDivisionError), older_run_aside(run):
+def _failing(run, content=None):
+    with older_run_aside(run):
         assert {path.name for path in run.iterdir()} == {"checkpoint", "notes.txt", ".replaced"}
+        if content is not None:
+            (run / "result.json").write_text(content)
         raise ZeroDivisionError
+
+
+def test_an_older_run_comes_back_only_if_the_new_one_does_not_start(run):
+    with pytest.raises(ZeroDivisionError):
+        _failing(run)
     assert (run / "result.json").read_text() == (run / "checkpoint/state-1.npz").read_text() == "old"
-    with pytest.raises(ZeroDivisionError), older_run_aside(run):
-        (run / "result.json").write_text("new")
-        raise ZeroDivisionError
+    with pytest.raises(ZeroDivisionError):
+        _failing(run, "new")
     assert (run / "result.json").read_text() == "new"
 
 

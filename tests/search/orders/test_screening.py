@@ -14,7 +14,7 @@ from drbo.search.orders.gains import screened_steps
 from drbo.search.orders.screening import Screening, is_screened, n_candidates
 from drbo.search.orders.search import OrderSearch, most_searches
 from drbo.settings import Settings
-from tests.search.test_state import packed, restored
+from drbo.testing.searches import restored, saved
 
 QUICK = Settings(order_patience=3)
 
@@ -97,7 +97,7 @@ def test_a_saved_screened_search_goes_on_as_if_it_had_never_stopped(few):
     whole = OrderSearch(score, QUICK, seed=7)
     expected, states = whole.run(), []
     stopping = OrderSearch(score, QUICK, seed=7)
-    stopping.run([lambda progress: states.append(packed(stopping)) or ("enough" if len(states) == 6 else None)])
+    stopping.run([lambda progress: states.append(saved(stopping)) or ("enough" if len(states) == 6 else None)])
     for state in states[::2]:
         again = restored(OrderSearch(score, QUICK, seed=7), state)
         outcome = again.run()

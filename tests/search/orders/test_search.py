@@ -20,7 +20,7 @@ from drbo.search.orders.search import OrderSearch
 from drbo.search.stopping import Limits
 from drbo.search.subset_dp import best_dag
 from drbo.settings import Settings
-from tests.search.test_state import packed, restored
+from drbo.testing.searches import restored, saved
 
 pytestmark = pytest.mark.floats
 
@@ -122,7 +122,7 @@ def test_a_saved_search_goes_on_as_if_it_had_never_stopped(kind):
     expected = whole.run()
     states = []
     stopping = OrderSearch(score, QUICK, seed=7)
-    stopping.run([lambda progress: states.append(packed(stopping)) or ("enough" if len(states) == 6 else None)])
+    stopping.run([lambda progress: states.append(saved(stopping)) or ("enough" if len(states) == 6 else None)])
     for state in states[::2]:
         again = restored(OrderSearch(score, QUICK, seed=7), state)
         outcome = again.run()

@@ -9,7 +9,7 @@ from drbo.cli.messages import say, show
 from drbo.cli.options import FILE
 from drbo.cli.output import write_table, writing
 from drbo.errors import SettingsError
-from drbo.plain_text import table
+from drbo.result.words.plain_text import table
 
 
 @click.command(short_help="List the included data sets and networks, or write one to a file.")

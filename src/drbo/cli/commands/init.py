@@ -11,7 +11,7 @@ from drbo.cli.options import FILE, NOT_IN_FILES, PAIRS
 from drbo.cli.output import write
 from drbo.cli.pairs import OTHERS
 from drbo.errors import SettingsError
-from drbo.plain_text import plain
+from drbo.result.words.plain_text import plain
 from drbo.settings import public_settings
 
 #: Options of 'drbo fit' that the file does not list: those about this one call, and what has a table of its own.

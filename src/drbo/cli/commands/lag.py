@@ -11,7 +11,7 @@ from drbo.cli.options import COUNT, FILE
 from drbo.cli.output import write
 from drbo.cli.table_options import file_options, read_frame
 from drbo.errors import SettingsError
-from drbo.plain_text import plain
+from drbo.result.words.plain_text import plain
 
 
 @click.command(short_help="Add lagged columns to a time series.")

@@ -9,7 +9,7 @@ import click
 from drbo.cli.messages import say, show
 from drbo.cli.options import FILE, json_option, score_choice, score_options
 from drbo.cli.table_options import data_options, group_option, read_checked
-from drbo.plain_text import table
+from drbo.result.words.plain_text import table
 
 
 @click.command(short_help="Compute the score of a given graph.")

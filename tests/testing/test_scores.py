@@ -9,7 +9,7 @@ from drbo.graph.dag import dag_to_cpdag, is_acyclic
 from drbo.scores.base import Score
 from drbo.scores.families import Families
 from drbo.scores.linear import BicEV, BicNV
-from drbo.testing import check_score, covered_reversal
+from drbo.testing.scores import check_score, covered_reversal
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drbo.plain_text import plain, table
+from drbo.result.words.plain_text import plain, table
 
 
 @given(st.text())

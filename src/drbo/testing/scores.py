@@ -1,4 +1,4 @@
-"""The conformance suite for scores: run it on your own score before you use it in a search."""
+"""The conformance tests for scores: run it on your own score before you use it in a search."""
 
 import pickle
 import warnings
