@@ -6,6 +6,7 @@ from pathlib import Path
 from benchmarks.reports import (
     columns,
     earlier,
+    features,
     figures,
     hidden,
     interventions,
@@ -103,6 +104,8 @@ def pages() -> dict[Path, bytes]:
     texts[ROOT / "README.md"] = filled(
         texts[ROOT / "README.md"], "results", presets.lines(earlier.preset_rows("linear"))
     )
+    scored = ROOT / "docs" / "scores.md"
+    texts[scored] = filled(texts[scored], "features", features.features())
     for page, mark, rows, table in MARKED:
         texts[ROOT / page] = filled(texts[ROOT / page], mark, table(read(rows)))
     images = {ROOT / "docs" / "images" / name: draw(read(rows)) for name, rows, draw in DRAWN}
