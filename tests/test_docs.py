@@ -18,6 +18,7 @@ from drbo import DrBO, Knowledge, Result
 from drbo.cli import main
 
 ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "drbo"
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
 PAGES += sorted((ROOT / "docs").glob("*.md"))
 PAGES += sorted((ROOT / "docs" / "results").glob("*.md"))
@@ -207,6 +208,25 @@ def test_the_method_links_ten_files_at_most_in_the_order_in_which_they_run():
     rooms = [name.split("/")[0] for name in linked[1:]]
     order = ["data", "scores", "constraints.py", "search", "claims", "result"]
     assert sorted(rooms, key=order.index) == rooms
+
+
+def _is_there(name: str) -> bool:
+    """Tell whether a name of the method is a file or folder of the package, or defined in it."""
+    if "/" in name or name.endswith(".py"):
+        return any(SOURCE.rglob(name)) or any(SOURCE.rglob(f"{name}.py"))
+    if (SOURCE / name).is_dir() or (SOURCE / f"{name}.py").is_file():
+        return True
+    defined = re.compile(rf"^\s*(?:class|def) {name}\b|^\s*{name}: ", re.MULTILINE)
+    return any(defined.search(path.read_text()) for path in SOURCE.rglob("*.py"))
+
+
+def test_what_the_method_names_is_there():
+    """Calls, options and values are checked with those of the other pages."""
+    words = set(re.findall(r"`([A-Za-z_]\w*(?:[/.]\w+)*)`", TEXTS["method.md"]))
+    paths = {word for word in words if "." not in word or word.endswith(".py")}
+    names = {word for word in paths if not word.startswith("src")} - {"bge"}
+    assert {"search/bayes", "gathering.py", "MarkedGraph", "combine"} <= names
+    assert sorted(name for name in names if not _is_there(name)) == []
 
 
 def test_at_most_36_000_words_are_written_by_hand():

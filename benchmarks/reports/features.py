@@ -89,10 +89,10 @@ def row_of(name: str) -> tuple[str, ...]:
     """
     kind = score_class(name)
     given, score = next((one, made) for one in TABLES.values() if (made := built(name, one)) is not None)
-    needs = needs_of(kind)
+    needs, in_pieces = needs_of(kind), "rows" not in needs_of(kind) and not kind.by_experiment
     return (
         f"`{name}`", columns_of(name), WEIGHTS[kind.row_weights], "yes" * (kind.row_weights == "any"),
-        "yes" * (needs <= {"moments"}), "yes" * ("rows" not in needs and not kind.by_experiment), _experiments(name, given),
+        "yes" * (needs <= {"moments"}), "yes" * in_pieces, _experiments(name, given),
         "yes" * (name == HIDDEN_SCORE), *_compiled(score), kind.independence,
     )  # fmt: skip
 

@@ -43,7 +43,7 @@ FAMILY_LEVEL = 0.05
 #: With few families the level is lower, so that a model that holds is rejected in at most this share of tables.
 TABLE_LEVEL = 0.01
 #: Rows of the tests at most. More reject splines where causes also act together a little, although their directions
-#: are right: with 500 rows splines pass on 5 of 6 such tables, with 1,000 on 2 of 6 (kind ``joint``, seeds 100 to 105).
+#: are right.
 MOST_ROWS = 500
 #: Shuffles without success after which a search ends: a rough graph is enough.
 PATIENCE = 3

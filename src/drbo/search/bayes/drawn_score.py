@@ -22,8 +22,7 @@ from drbo.settings import Settings
 #: Draws are a little nearer to the posterior's mean than the posterior: as safe, and a fifth fewer families
 #: (benchmarks/studies/efficiency.py).
 TEMPERATURE = 0.7
-#: Nodes from which on known families bound draws. With fewer, draws that promise too much find what would be missed:
-#: with 5 nodes 4 of 120 optima were missed with bounds, 1 without.
+#: Nodes from which on known families bound draws. With fewer, draws that promise too much find what would be missed.
 BOUNDED_FROM = 13
 
 
