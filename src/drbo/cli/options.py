@@ -205,6 +205,16 @@ def read_config(path: Path) -> dict[str, Any]:
     return content
 
 
+def seed_option(about: str = "Random seed.") -> Callable[[F], F]:
+    """Return what adds --seed."""
+    return click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="S", help=about)
+
+
+def time_option(about: str = "Stop after this time, such as 60s, 5m or 1h.") -> Callable[[F], F]:
+    """Return what adds --time-limit."""
+    return click.option("--time-limit", type=duration, metavar="TIME", help=about)
+
+
 def json_option(command: F) -> F:
     """Add --json."""
     return click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")(command)

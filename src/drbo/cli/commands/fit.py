@@ -20,10 +20,11 @@ from drbo.cli.options import (
     COUNT,
     FILE,
     config_option,
-    duration,
     json_option,
     quiet_option,
     score_options,
+    seed_option,
+    time_option,
 )
 from drbo.cli.output import (
     check_folder,
@@ -79,8 +80,8 @@ HEADINGS = {
 @click.option(
     "--max-evals", type=COUNT, metavar="N", help="Maximum number of graphs to evaluate.  [default: set by the preset]"
 )
-@click.option("--time-limit", type=duration, metavar="TIME", help="Stop after this time, such as 60s, 5m or 1h.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="S", help="Random seed.")
+@time_option()
+@seed_option()
 @click.option(
     "--bootstrap",
     type=resamples,

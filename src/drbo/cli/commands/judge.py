@@ -8,7 +8,7 @@ import click
 
 from drbo.cli.interrupts import start_of_program
 from drbo.cli.messages import say, show
-from drbo.cli.options import FILE, duration, json_option, score_options
+from drbo.cli.options import FILE, json_option, score_options, seed_option, time_option
 from drbo.cli.pairs import score_options_of
 from drbo.cli.table_options import data_options, group_option, policy_of, read_frame
 from drbo.deadline import Deadline
@@ -37,19 +37,8 @@ if TYPE_CHECKING:
 @click.option("--permutations", "n_permutations", type=click.IntRange(min=19), metavar="N",
               help="Number of node permutations.  [default: 20 to 200, depending on the test]")  # fmt: skip
 @click.option("--no-path", is_flag=True, help="Skip the searches with increasing penalties.")
-@click.option(
-    "--time-limit",
-    type=duration,
-    metavar="TIME",
-    help="Stop after this time, such as 60s, 5m or 1h, and report what was done.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Random seed of the split, the random graphs and the permutations.",
-)
+@time_option("Stop after this time, such as 60s, 5m or 1h, and report what was done.")
+@seed_option("Random seed of the split, the random graphs and the permutations.")
 @score_options
 @group_option
 @data_options

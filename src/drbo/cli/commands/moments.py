@@ -9,7 +9,7 @@ from drbo.cli.executors import executor_for, worker_option
 from drbo.cli.interrupts import limited_run
 from drbo.cli.many_rows import opened
 from drbo.cli.messages import say
-from drbo.cli.options import COUNT, FILE, duration, quiet_option
+from drbo.cli.options import COUNT, FILE, quiet_option, seed_option, time_option
 from drbo.cli.table_options import column_options
 
 
@@ -22,8 +22,8 @@ from drbo.cli.table_options import column_options
     metavar="K",
     help="Also sum up K resamples of the rows, for 'drbo fit --bootstrap K'; the file becomes K times as large.",
 )
-@click.option("--time-limit", type=duration, metavar="TIME", help="Stop after this time, such as 60s, 5m or 1h.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, metavar="S", help="Random seed.")
+@time_option()
+@seed_option()
 @worker_option
 @column_options
 @quiet_option

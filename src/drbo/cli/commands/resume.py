@@ -12,7 +12,7 @@ from drbo.cli.commands.fit import exit_if_interrupted, finish, refit
 from drbo.cli.executors import executor_for, worker_option
 from drbo.cli.interrupts import CommandRun, limited_run, start_of_program
 from drbo.cli.messages import say
-from drbo.cli.options import COUNT, FILE, duration, json_option, own_score, quiet_option
+from drbo.cli.options import COUNT, FILE, json_option, own_score, quiet_option, time_option
 from drbo.cli.output import writing
 from drbo.deadline import Stop
 from drbo.errors import CheckpointError
@@ -32,9 +32,7 @@ if TYPE_CHECKING:
     metavar="N",
     help="Evaluate N more graphs.  [default: what is left of the original budget]",
 )
-@click.option(
-    "--time-limit", type=duration, metavar="TIME", help="Stop after this time in total, such as 60s, 5m or 1h."
-)
+@time_option("Stop after this time in total, such as 60s, 5m or 1h.")
 @click.option(
     "--bootstrap", type=COUNT, metavar="N", help="Total number of resamples.  [default: as in the original run]"
 )

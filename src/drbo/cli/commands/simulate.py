@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from drbo.cli.messages import say
-from drbo.cli.options import COUNT, FILE
+from drbo.cli.options import COUNT, FILE, seed_option
 from drbo.cli.output import write_table, writing
 from drbo.errors import SettingsError
 
@@ -40,14 +40,7 @@ def one_or_two(word: str) -> float | tuple[float, float]:
     "--model", type=click.Choice(MODELS), default="linear", show_default=True, help="How a node depends on its parents."
 )
 @click.option("-n", "--rows", type=COUNT, default=1000, show_default=True, metavar="N", help="Rows.")
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    metavar="S",
-    help="Random seed; the same seed gives the same data.",
-)
+@seed_option("Random seed; the same seed gives the same data.")
 @click.option("--noise", type=click.Choice(NOISES), help="Noise distribution of the linear model.  [default: gaussian]")
 @click.option(
     "--noise-scale",
