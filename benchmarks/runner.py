@@ -3,7 +3,7 @@
     python -m benchmarks                        # what there is
     python -m benchmarks raw --seeds 0-4        # an experiment: runs the cells that have no row yet
     python -m benchmarks experiments            # every experiment
-    python -m benchmarks judge --seeds 0-49     # a study: measures one question anew
+    python -m benchmarks judge --seeds 0-49     # a study: measures one question anew, or what this commit has no row of
     python -m benchmarks studies --quick        # every study
     python -m benchmarks report                 # writes the pages and figures of the docs from the committed rows
     python -m benchmarks golden --base HEAD     # what users see of many small runs, before a change and after it
@@ -23,7 +23,7 @@ from benchmarks.gran_dag import Unavailable
 from benchmarks.parameters import add_options
 from benchmarks.rows import FOLDER, QUICK_FOLDER, Row, load, save, stamp
 from benchmarks.studies import STUDIES
-from benchmarks.studies.study import Study, parts_of
+from benchmarks.studies.study import Cell, Study, parts_of
 
 #: Longer texts of a row are not printed.
 SHOWN = 60
@@ -71,7 +71,10 @@ def run_study(name: str, words: list[str], several: bool = False) -> None:
         return
     path = (folder / f"{study.file}.csv").absolute()
     try:
-        for row in study.run(**options):
+        for found in study.run(**options):
+            if isinstance(found, Cell) and not found.settle(load(path)):
+                continue
+            row = found.row if isinstance(found, Cell) else found
             save(path, [{**row, **stamp(options.get("device", "cpu")), **row}], study.key)
             print(f"  {words_of(row)}", flush=True)
     except Unavailable as error:

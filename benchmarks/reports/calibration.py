@@ -80,11 +80,10 @@ def _shown(rows: list[Row]) -> list[Row]:
 
 def page() -> str:
     """Return the page."""
-    names = ("calibration", "directions", "directions_pairs", "real_tables")
-    rows, graphs, pairs, real = (read(name) for name in names)
+    rows, graphs, pairs = (read(name) for name in ("calibration", "directions", "directions_pairs"))
     text = INTRODUCTION + "![Share of true edges by the probability given](calibration.svg)\n\n"
     text += errors(rows) + MISFIT + bins(rows).lstrip("\n")
-    return text + "\n" + directions.sections(graphs, pairs) + directions.real_tables(real)
+    return text + "\n" + directions.sections(graphs, pairs)
 
 
 def picture() -> bytes:

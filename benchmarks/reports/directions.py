@@ -9,10 +9,7 @@ from benchmarks.experiments.kinds import HIDDEN, KINDS
 from benchmarks.reports.tables import header
 from benchmarks.rows import Row, grouped
 from benchmarks.studies.directions import BINS, CAPS, PAIR_KINDS
-from drbo.claims.checks.noise_check import SHOWN_PROBABILITY, direction_probability
 
-#: Shares of the pairs that are decided, the surest first.
-RATES = (0.1, 0.2, 0.5, 1.0)
 GRAPHS = {"splines": "learned, `splines`", "bic-nv": "learned, `bic-nv`", "true": "true"}
 
 
@@ -38,44 +35,12 @@ Two columns, by noise check: noise whose spread depends on the cause, multiplied
 and straight lines with Gaussian noise (about which nothing can be said).
 
 """
-REAL = """
-## Real tables
-
-Supported arrows of real tables with a known graph (`python -m benchmarks real_tables`): the light tunnel of the Causal
-Chamber (Gamella, Peters & Buehlmann 2024), all of its 10,000 observational rows and samples of 1,000, and Sachs et al.
-(2005). On none of them does a noise model fit as a whole. Scores that support no arrow are left out.
-
-"""
-TUEBINGEN = """
-## Tuebingen pairs
-
-Cause-effect pairs of Mooij et al. (2016), weighted by source where said so. Levels were chosen on the odd pairs; the
-even ones were not looked at. A fit checks up to 3,000 rows. The last column decides by the larger p-value, the surest
-pairs first.
-
-"""
 
 
 def sections(graphs: list[Row], every_pair: list[Row]) -> str:
     """Return all tables with what they show."""
     text = SIMULATED + grounds(graphs) + BY_KIND + kinds(graphs) + SHOWN + probabilities(graphs)
-    return text + PAIRS + pairs(every_pair) + TUEBINGEN + tuebingen(every_pair)
-
-
-def real_tables(rows: list[Row]) -> str:
-    """Return how many supported arrows of real tables with a known graph are right, by ground."""
-    text = REAL + header("table | rows | tables | score | by noise check: right (95%) | by class: right (95%)")
-    order = sorted(rows, key=lambda row: (row["table"], row["score"] != "auto", row["score"]))
-    for (table, n, score), part in grouped(order, "table", "n", "score").items():
-        total = totals(part)
-        if score != "auto" and not total["class"] + total["noise-check"]:
-            continue
-        cells = [table, f"{int(n):,}", str(len(part)), f"`{score}`"]
-        for ground in ("noise-check", "class"):
-            right, count = total[f"{ground} right"], total[ground]
-            cells.append(f"{right} of {count}: {interval(right, count)}" if count else "none")
-        text += f"| {' | '.join(cells)} |\n"
-    return text
+    return text + PAIRS + pairs(every_pair)
 
 
 def interval(good: float, count: float) -> str:
@@ -182,48 +147,3 @@ def pairs(rows: list[Row]) -> str:
                 claims = f"{found['forward']}, {found['reverse']}"
                 text += f"| {kind} | {n:,} | {found.total()} | {claims} | {found['neither']} |\n"
     return text
-
-
-def tuebingen(rows: list[Row]) -> str:
-    """Return the claims about the Tuebingen pairs, of both halves apart."""
-    rates = ", ".join(f"{rate:.0%}" for rate in RATES)
-    text = header(
-        "rows at most | pairs | number | supported: right, wrong | probability: number, mean shown, true (95%) | "
-        f"weighted share right (95%) where {rates} are decided"
-    )
-    parts = grouped((row for row in rows if row["kind"] == "tuebingen"), "n")
-    for most in CAPS:
-        for half in ("odd", "even", "all"):
-            part = [
-                row for row in parts.get((str(most),), []) if half in ("all", "odd" if int(row["seed"]) % 2 else "even")
-            ]
-            if not part:
-                continue
-            found = Counter(row["verdict"] for row in part)
-            shown = [float(row["probability"]) for row in part if row["probability"]]
-            mean = sum(max(value, 1 - value) for value in shown) / max(1, len(shown))
-            true = interval(sum(value >= SHOWN_PROBABILITY for value in shown), len(shown))
-            text += f"| {most:,} | {half} | {len(part)} | {found['forward']}, {found['reverse']} |"
-            text += f" {len(shown)}, {mean:.2f}, {true} | {decisions(part)} |\n"
-    return text
-
-
-def decisions(part: list[Row]) -> str:
-    """Return the weighted share of right decisions among the surest pairs, for several rates of decision."""
-    found = []
-    for row in part:
-        if row["p_value_forward"]:
-            forward, reverse = float(row["p_value_forward"]), float(row["p_value_reverse"])
-            sure = direction_probability(max(forward, reverse), min(forward, reverse))
-            found.append((sure, forward > reverse, float(row["weight"])))
-    found.sort(key=lambda decision: -decision[0])
-    total = sum(float(row["weight"]) for row in part)
-    texts = []
-    for rate in RATES:
-        good = made = 0.0
-        for _, right, share in found:
-            if made >= rate * total:
-                break
-            made, good = made + share, good + share * right
-        texts.append(interval(good, made))
-    return ", ".join(texts)

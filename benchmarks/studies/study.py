@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
 from multiprocessing import get_context
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ from typing import Any, NamedTuple
 from threadpoolctl import threadpool_limits
 
 from benchmarks.parameters import Device
-from benchmarks.rows import Row
+from benchmarks.rows import Row, commit
 
 
 def best_device() -> Device:
@@ -21,18 +22,44 @@ def best_device() -> Device:
     return "cuda" if torch.cuda.is_available() else "cpu"
 
 
+@dataclass
+class Cell:
+    """A row that is measured only where the sources of this commit have none yet; a study may yield it as a row.
+
+    Attributes
+    ----------
+    key : the columns that tell the row from others.
+    measure : returns the other columns.
+    row : the row, once it was measured or found.
+    """
+
+    key: Row
+    measure: Callable[[], Row]
+    row: Row = field(default_factory=dict)
+
+    def settle(self, there: Iterable[Row]) -> bool:
+        """Take the row from those that are there, or measure it; return whether it was measured."""
+        now, wanted = commit(), {name: str(value) for name, value in self.key.items()}
+        for row in there:
+            if now and not now.endswith("+") and row.get("commit") == now and wanted.items() <= row.items():
+                self.row = row
+                return False
+        self.row = {**self.key, **self.measure(), "commit": now}
+        return True
+
+
 class Study(NamedTuple):
     """A question, or one part of it.
 
     Attributes
     ----------
-    run : yields rows; its parameters are the options of the command line. The runner adds machine and versions.
+    run : yields rows, or cells; its parameters are the options of the command line. The runner adds machine, versions.
     file : name of the file of rows.
     key : columns that tell rows apart; a new row replaces the old one with the same key.
     quick : parameters of a run that takes seconds; None where there is none.
     """
 
-    run: Callable[..., Iterator[Row]]
+    run: Callable[..., Iterator[Row | Cell]]
     file: str
     key: tuple[str, ...]
     quick: Mapping[str, Any] | None

