@@ -33,5 +33,5 @@ def test_probabilities_of_the_committed_rows_are_calibrated_where_score_and_prio
 
 def test_the_page_has_every_section():
     text = calibration.page()
-    for title in ("Links and arrows", "Directions of simulated graphs", "Simulated pairs", "Tuebingen pairs"):
+    for title in ("Links and arrows", "Directions of simulated graphs", "Simulated pairs"):
         assert f"## {title}\n" in text
