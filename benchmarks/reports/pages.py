@@ -26,6 +26,8 @@ ROOT = Path(__file__).parents[2]
 Table = Callable[[list[Row]], str]
 #: Tables between the marks of a page: page, mark, rows, table.
 MARKED: tuple[tuple[str, str, str, Table], ...] = (
+    ("README.md", "real tables", "real_known", real_tables.line),
+    ("docs/directions.md", "track record", "real_known", real_tables.record),
     ("docs/scores.md", "null test", "null", scores.null_test),
     ("docs/scores.md", "noise of other shapes", "nongaussian", scores.nongaussian),
     ("docs/scores.md", "real tables", "real_tables", scores.real_tables),

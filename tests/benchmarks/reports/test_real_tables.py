@@ -8,7 +8,9 @@ from benchmarks.reports.real_tables import (
     graphs,
     hard_pairs,
     kinds,
+    line,
     pairs,
+    record,
     returns,
     right_of,
     roots,
@@ -50,6 +52,12 @@ def test_arrows_at_roots_are_counted_by_ground_and_score():
     assert "| supported, ground `noise-check` | 0 of 1: 0.00" in text
     assert "| supported, score `mixed` (1 tables) | 1 of 2" in text
     assert "| assumed | none |" in text
+
+
+def test_the_track_record_leaves_the_scores_out():
+    assert "| supported | 1 of 2" in record(RUNS)
+    assert "score" not in record(RUNS)
+    assert "in 2 real tables, 1 of 2 that it calls supported" in " ".join(line(RUNS).split())
 
 
 def test_an_arrow_is_supported_again_if_the_other_run_has_it():
