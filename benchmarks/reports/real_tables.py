@@ -41,6 +41,10 @@ light tunnel of the Causal Chamber (Gamella, Peters & Buehlmann 2024), all of it
 samples of 1,000, and Sachs et al. (2005). On none of them does a noise model fit as a whole. Scores that support no
 arrow are left out.
 """
+CONDITIONS = """`python -m benchmarks interventions --part arrows`: the light tunnel with its twenty experiments, and
+the proteins of Sachs et al. (2005) with their nine conditions, as logarithms. The fit is told of the experiments and
+nothing else. An arrow is right if its source is a cause of its target in the known graph, directly or not.
+"""
 KINDS = """`python -m benchmarks kinds`: simulated tables of 8 to 20 columns whose mechanisms are those met in
 practice (`benchmarks/experiments/field_kinds.py`). A supported arrow is right if its source is a cause of its target,
 directly or not. SHD-C is the distance between the equivalence classes; where a cause is hidden, to the graph of the
@@ -58,6 +62,8 @@ LINE = """- **It says which arrows can be believed.** Of the arrows at columns t
   that it only assumes. No name could help ([real tables](docs/results/real-tables.md)).
 """
 NOTHING = "Nothing was measured yet.\n"
+#: What supports arrows of tables from experiments.
+GROUNDS = ("experiment", "class", "noise-check")
 #: Supported again in more than this share of the halves: in most.
 MOST = 0.5
 
@@ -206,6 +212,20 @@ def graphs(rows: list[Row]) -> str:
     return text
 
 
+def conditions(rows: list[Row]) -> str:
+    """Return supported arrows of real tables from experiments."""
+    text = header(f"table | rows | supported, right (95%) | {' | '.join(f'ground `{name}`' for name in GROUNDS)}")
+    for row in rows:
+        text += f"| {row['table']} | {int(row['n']):,} | {right_of([row])} | {' | '.join(by_ground([row]))} |\n"
+    return text
+
+
+def by_ground(rows: list[Row]) -> Iterator[str]:
+    """Yield how many supported arrows of each ground of tables from experiments are right."""
+    found = Counter((one.ground, one.verdict) for row in rows for one in supported(row))
+    yield from (share(*(found[ground, word] for word in VERDICTS)) for ground in GROUNDS)
+
+
 def kinds(rows: list[Row]) -> str:
     """Return supported arrows and errors by kind of table."""
     text = header("tables | rows | number | supported, right (95%) | of these edges | true edges | SHD-C")
@@ -234,11 +254,9 @@ def hard_pairs(rows: list[Row]) -> str:
 
 def experiments(rows: list[Row]) -> str:
     """Return supported arrows of tables from experiments with a hidden cause, by ground."""
-    text = header("change | tables | supported, right (95%) | ground `experiment` | ground `class`")
+    text = header(f"change | tables | supported, right (95%) | {' | '.join(f'ground `{name}`' for name in GROUNDS)}")
     for (kind,), part in (*grouped(rows, "kind").items(), (("all",), rows)):
-        found = Counter((one.ground, one.verdict) for row in part for one in supported(row))
-        grounds = (share(*(found[ground, word] for word in VERDICTS)) for ground in ("experiment", "class"))
-        text += f"| {kind} | {len(part)} | {right_of(part)} | {' | '.join(grounds)} |\n"
+        text += f"| {kind} | {len(part)} | {right_of(part)} | {' | '.join(by_ground(part))} |\n"
     return text
 
 
@@ -250,10 +268,14 @@ SECTIONS: tuple[tuple[str, str, str, Callable[[list[Row]], str]], ...] = (
     ("Cause-effect pairs", PAIRS, "real_pairs", pairs),
     ("Far more columns than rows", WIDE, "real_wide", wide),
     ("Known graphs", GRAPHS, "real_tables", graphs),
+    ("Experiments with a known graph", CONDITIONS, "interventions_arrows", conditions),
     ("Kinds of tables met in practice", KINDS, "kinds", kinds),
     ("Hard pairs", HARD, "hard_pairs", hard_pairs),
     ("Experiments with a hidden cause", EXPERIMENTS, "hidden_experiments", experiments),
 )
+
+#: Files of rows that name their commit.
+FILES = tuple(dict.fromkeys(name for _, _, name, _ in SECTIONS if name != "real_tables"))
 
 
 def page() -> str:
@@ -266,27 +288,33 @@ def page() -> str:
 
 def measured() -> str:
     """Return which versions and commits of the program the rows are of."""
-    names = ("real_known", "real_pairs", "real_wide", "kinds", "hard_pairs", "hidden_experiments")
-    found = {(row["drbo"], row["commit"]) for name in names for row in read(name)}
+    found = {(row["drbo"], row["commit"]) for name in FILES for row in read(name)}
     return f"Measured on {', '.join(f'{version} ({commit})' for version, commit in sorted(found))}.\n"
 
 
 def track_record() -> str:
     """Return how often supported arrows of each ground were right on real tables, for the result to say.
 
-    Of tables with known roots, the runs of the first seed.
+    Arrows of which nothing is known are not counted. Tables with known roots and tiers count with their first seed,
+    and the cause-effect pairs with their rows shuffled.
     """
-    rows = first_runs(read("real_known"), "roots")
-    found = Counter((one.ground, one.verdict) for row in rows for one in supported(row) if one.verdict != UNKNOWN)
-    grounds = {
-        ground: {"right": found[ground, "right"], "all": found[ground, "right"] + found[ground, "wrong"]}
-        for ground in sorted({ground for ground, _ in found})
+    known = read("real_known")
+    sources = {
+        "known roots": first_runs(known, "roots"),
+        "known tiers": first_runs(known, "tiers"),
+        "cause-effect pairs": [row for row in read("real_pairs") if row["order"] == "shuffled"],
+        "experiments with a known graph": read("interventions_arrows"),
     }
-    versions = sorted({(row["drbo"], row["commit"]) for row in rows})
+    grounds: dict[str, dict[str, dict[str, int]]] = {}
+    for name, rows in sources.items():
+        for one in (arrow for row in rows for arrow in supported(row) if arrow.verdict != UNKNOWN):
+            counts = grounds.setdefault(one.ground, {}).setdefault(name, {"right": 0, "all": 0})
+            counts["right"] += one.verdict == "right"
+            counts["all"] += 1
+    measured = sorted({(row["drbo"], row["commit"]) for rows in sources.values() for row in rows})
     content = {
-        "tables": "real tables with known roots",
-        "number": len(rows),
-        "measured": [{"version": version, "commit": commit} for version, commit in versions],
-        "grounds": grounds,
+        "measured": [{"version": version, "commit": commit} for version, commit in measured],
+        "tables": {name: len(rows) for name, rows in sources.items()},
+        "grounds": dict(sorted(grounds.items())),
     }
     return json.dumps(content, indent=2) + "\n"

@@ -4,6 +4,7 @@
     DRBO_DATA=... python -m benchmarks interventions --part grid
     python -m benchmarks interventions --part simulated_tables
     python -m benchmarks interventions --part sachs --file cdt-0.6.0-py3-none-any.whl
+    DRBO_DATA=... python -m benchmarks interventions --part arrows --file cdt-0.6.0-py3-none-any.whl
 
 ``context`` has a 0/1 column for each experiment that nothing causes, as in joint causal inference (Mooij, Magliacane &
 Claassen 2020). Others run where their packages are installed: ``gies`` (Hauser & Buehlmann 2012; it knows the targets
@@ -11,9 +12,10 @@ and takes them as hard), ``gnies`` (Gamella, Taeb, Heinze-Deml & Buehlmann 2022;
 for all experiments together, so that they are not counted) and ``ut-igsp`` (Squires, Wang & Uhler 2020; package
 causaldag, targets unknown, Gaussian tests at 0.001). ``drift`` lets intercepts drift, as they do in all mechanisms of a
 ``drifting shift``, by 0.3 standard deviations of the noise. In a ``bent shift`` effects are no straight lines, which
-``linear`` assumes; ``categories`` have three levels. ``f1`` is that of the drawn arrows. ``class_right``: the
-interventional class is that of the true graph with its true targets. Nothing was chosen on the light tunnel, nor on
-seeds 0 to 9.
+``linear`` assumes; ``categories`` have three levels. ``arrows`` are those of the real tables by ``DrBO().fit`` that is
+told of the experiments and nothing else: right if the source is a cause of the target in the known graph. ``f1`` is
+that of the drawn arrows. ``class_right``: the interventional class is that of the true graph with its true targets.
+Nothing was chosen on the light tunnel, nor on seeds 0 to 9.
 """
 
 import random
@@ -29,18 +31,19 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from benchmarks import verdicts
 from benchmarks.gran_dag import Unavailable
 from benchmarks.intervention_tables import CONTROL, D, simulated
 from benchmarks.parameters import Names, Seeds
 from benchmarks.rows import Row
 from benchmarks.studies.real_tables import chamber, f1
-from benchmarks.studies.study import study
+from benchmarks.studies.study import Cell, study
 from drbo import Design, DrBO, Knowledge
 from drbo.claims.experiments import interventional_class
 from drbo.constraints import Constraints
 from drbo.data.files.datasets import load
 from drbo.errors import DataError
-from drbo.graph.dag import cpdag_to_dag
+from drbo.graph.dag import cpdag_to_dag, descendants
 
 Bools = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -253,6 +256,22 @@ def sachs(
         row |= {"edges": int(found.dag.sum()), "right": int((found.dag & dag).sum()), "f1": f1(found.dag, dag)}
         row |= {"links_right": int((found.dag & (dag | dag.T)).sum()), "shown": int(found.shown.sum())}
         yield row | {"shown_right": int((found.shown & dag).sum()), **target_counts(found.targets, true)}
+
+
+@study("interventions_arrows", "table", slow=True)
+def arrows(file: Annotated[Path, "wheel of cdt 0.6.0"] = Path()) -> Iterator[Cell]:
+    """Yield the arrows of the light tunnel and of the proteins, told of the experiments and nothing else."""
+    tunnel_frame, tunnel_dag, _ = chamber()
+    proteins, _, protein_dag = sachs_conditions(file)
+    for name, frame, dag in (("light tunnel", tunnel_frame, tunnel_dag), ("proteins", proteins, protein_dag)):
+        yield Cell({"table": name}, lambda frame=frame, dag=dag: _arrows(frame, dag))
+
+
+def _arrows(frame: pd.DataFrame, dag: Bools) -> Row:
+    names, causes = [name for name in frame if name != "experiment"], descendants(dag)
+    place = {name: j for j, name in enumerate(names)}
+    design = Design(experiment="experiment")
+    return verdicts.fitted(frame, lambda a, b: "right" if causes[place[a], place[b]] else "wrong", design=design)[0]
 
 
 def sachs_conditions(file: Path) -> tuple[pd.DataFrame, dict[str, list[str]], Bools]:

@@ -4,6 +4,7 @@ import json
 
 from benchmarks.reports import real_tables
 from benchmarks.reports.real_tables import (
+    conditions,
     experiments,
     graphs,
     hard_pairs,
@@ -95,6 +96,7 @@ def test_simulated_tables_are_counted_by_kind():
     assert "| beta regression | 1 | 1, 0 | 0, 1 |" in hard_pairs(pair)
     changed = _fit("x0>x1 experiment right; x2>x1 class wrong", kind="shift")
     assert "| shift | 1 | 1 of 2: 0.50 (0.01 to 0.99) | 1 of 1" in experiments([changed])
+    assert "| tunnel | 300 | 1 of 2: 0.50 (0.01 to 0.99) | 1 of 1" in conditions([changed | {"table": "tunnel"}])
     assert right_of([_fit()]) == "none"
 
 
@@ -114,7 +116,13 @@ def test_supported_arrows_of_known_graphs_are_counted_by_ground():
 
 
 def test_the_track_record_counts_known_arrows_of_the_first_seed(monkeypatch):
-    monkeypatch.setattr(real_tables, "read", lambda _: RUNS)
+    pair = _fit("c0>c1 noise-check right", order="shuffled", drbo="1", commit="abc")
+    files = {"real_known": RUNS, "real_pairs": [pair, pair | {"order": "file"}], "interventions_arrows": []}
+    monkeypatch.setattr(real_tables, "read", files.get)
     found = json.loads(track_record())
-    assert found["grounds"] == {"class": {"right": 1, "all": 1}, "noise-check": {"right": 0, "all": 1}}
+    assert found["grounds"] == {
+        "class": {"known roots": {"right": 1, "all": 1}},
+        "noise-check": {"known roots": {"right": 0, "all": 1}, "cause-effect pairs": {"right": 1, "all": 1}},
+    }
     assert found["measured"] == [{"version": "1", "commit": "abc"}]
+    assert found["tables"]["known roots"] == 2

@@ -32,3 +32,17 @@ def test_conditions_of_the_proteins(tmp_path):
     assert sum(size for _, size, _ in CONDITIONS) == 7466
     with pytest.raises(Unavailable, match="--file with the wheel"):
         sachs_conditions(tmp_path / "cdt.whl")
+
+
+def test_arrows_are_judged_by_the_causes_of_the_known_graph(monkeypatch, tmp_path):
+    for module in (interventions, intervention_tables):
+        monkeypatch.setattr(module, "D", 8)
+    frame, dag, _ = intervention_tables.simulated("shift", 100)
+    monkeypatch.setattr(interventions, "chamber", lambda: (frame, dag, None))
+    monkeypatch.setattr(interventions, "sachs_conditions", lambda _: (frame, {}, dag.T))
+    tunnel, proteins = interventions.arrows(tmp_path)
+    for cell in (tunnel, proteins):
+        cell.settle(())
+    assert tunnel.row["supported right"] > 5 * tunnel.row["supported wrong"]
+    assert proteins.row["supported right"] == 0  # its graph is turned around
+    assert proteins.row["supported wrong"] == proteins.row["supported"] == tunnel.row["supported"]
