@@ -24,8 +24,8 @@ nothing else causes, such as age, sex, calendar and treatments drawn at random (
 arrow between such a root and another column is right if it leaves the root. About arrows between other columns
 nothing is known. Rows with missing cells are left out, and at most 5,000 rows are taken.
 """
-STABLE = """The same tables with another seed of the program, with the rows in another order, and on ten random halves
-of the rows: how many of the supported arrows, known or not, are supported again?
+STABLE = """The same tables with another seed of the program, with the rows in another order, and on random halves of
+the rows: how many of the supported arrows, known or not, are supported again?
 """
 TIERS = """`python -m benchmarks real_tables --part tiers`: tables whose columns are ordered in time, which the fit is
 not told. An arrow between two tiers is right if it points to the later one.
@@ -164,7 +164,8 @@ def stable(rows: list[Row]) -> str:
     found = returns(known)
     often = [verdict for part, verdict in found if part > MOST]
     right = share(*(often.count(word) for word in VERDICTS))
-    text += f"| supported in most of ten halves | {len(often)} of {len(found)} | {right} |\n"
+    halves = {row["run"] for row in known if row["run"].startswith("half ")}
+    text += f"| supported in most of {len(halves)} halves | {len(often)} of {len(found)} | {right} |\n"
     for row in known:
         if row["run"] == "category":
             number = next(one for one in known if (one["table"], one["run"]) == (row["table"], "seed 0"))

@@ -66,7 +66,7 @@ def test_an_arrow_is_supported_again_if_the_other_run_has_it():
     text = stable(RUNS)
     assert "| another seed | 1 of 3 | 1 of 1: 1.00" in text
     assert "| rows shuffled | 1 of 3 |" in text
-    assert "| supported in most of ten halves | 1 of 3 | 1 of 1: 1.00" in text
+    assert "| supported in most of 2 halves | 1 of 3 | 1 of 1: 1.00" in text
     assert "| a, one column as a number | 3 in all | 1 of 2: 0.50" in text
     assert "| a, the column as a category | 2 in all | 2 of 2: 1.00" in text
     assert "| another seed | 0 of 0 | none |" in stable(RUNS[:1])
