@@ -32,7 +32,7 @@ from benchmarks.studies.real_tables import counts
 from benchmarks.studies.study import Cell, study
 from benchmarks.verdicts import Verdict, fitted, supported
 from drbo import Design, DrBO, Result
-from drbo.choice.auto import UNRANKED
+from drbo.choice.auto import RANKED
 from drbo.choice.noise_model import model_checks
 from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import dag_to_cpdag
@@ -129,8 +129,8 @@ def scales(
     for kind in kinds:
         for seed in seeds:
             values, truth = simulated(kind, SAMPLE, seed)
-            *unranked, ranks = model_checks(Statistics.from_array(values))
-            if any(check.fits for check in unranked[:UNRANKED]):
+            *others, ranks = model_checks(Statistics.from_array(values))
+            if any(check.fits for check in others if check.score not in RANKED):
                 continue
             for score in scores:
                 result = DrBO(score=score, random_state=seed).fit(values).result_
