@@ -1,7 +1,6 @@
 """What pytest leaves out where an optional package is missing.
 
-A kernel for the GPU needs Triton, which comes with torch for CUDA only. In an environment without torch or matplotlib,
-all that does not need them is tested.
+In an environment without torch or matplotlib, all that does not need them is tested.
 """
 
 import gc
@@ -13,7 +12,6 @@ import pytest
 from drbo.errors import SettingsError
 
 NEEDS = {
-    "triton": ["src/drbo/search/paper/gpu_*.py"],
     "torch": [
         "src/drbo/scores/gp/*.py", "src/drbo/search/paper/*.py", "tests/scores/gp/*.py", "tests/search/paper/*.py",
         "tests/core/test_paper_*.py", "tests/benchmarks/*",

@@ -258,7 +258,7 @@ def _imports_torch(path: Path) -> bool:
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             names.add(node.module or "")
-    return any(name.partition(".")[0] in ("torch", "triton") for name in names)
+    return any(name.partition(".")[0] == "torch" for name in names)
 
 
 def test_torch_is_imported_by_the_scores_and_networks_that_compute_with_it():

@@ -12,7 +12,6 @@ from drbo.machine.threads import crew
 from drbo.paper_settings import PaperSettings
 from drbo.scores.families import Families
 from drbo.search.evaluation.evaluator import Evaluator
-from drbo.search.paper.cuda_graphs import has_triton
 from drbo.search.paper.networks import BATCH_NORM_EPS, DropoutSurrogate, NetworkDraws
 from drbo.search.paper.region import Candidates
 from drbo.search.paper.score_tensors import Prices, combined
@@ -46,7 +45,6 @@ class Acquisition:
         self.space, self.surrogate, self.evaluator, self.settings = space, surrogate, evaluator, settings
         self.score, self.inputs = evaluator.score, surrogate.inputs
         self.prices = Prices(self.score, self.inputs, surrogate.device)
-        self._on_device: tuple[Tensor, ...] | None = None  # tables of the fused kernel
         self.memory = settings.max_memory * 2**30 / 2  # bytes of one piece of work; halved when the device has less
 
     def choose(self, candidates: Candidates, generator: torch.Generator) -> Tensor:
@@ -130,9 +128,7 @@ class Acquisition:
         d, hidden = self.space.n_nodes, self.settings.paper.hidden
         scores = candidates.value.new_empty(n_draws, len(candidates))
         way, floats, at_most = self.batched, d * (3 * d + 3 * hidden + 4 * n_draws), float("inf")
-        if self.can_fuse:
-            way, floats = self.fused, 2 * self.space.dim + d * (4 * n_draws + 1)
-        elif self.surrogate.compiled:
+        if self.surrogate.compiled:
             way, floats = self.compiled, d * (4 * n_draws + 1)
             at_most = max(CACHED_BYTES, 4 * floats * LEAST_PIECE)
 
@@ -142,11 +138,6 @@ class Acquisition:
 
         self.in_pieces(piece, scores.shape[1], 4 * floats, generator, at_most)
         return scores
-
-    @property
-    def can_fuse(self) -> bool:
-        """Whether one kernel can decode and price these candidates."""
-        return has_triton(self.surrogate.device) and self.prices.each is not None and self.space.independent
 
     def batched(self, candidates: Candidates, draws: NetworkDraws) -> tuple[Tensor, Tensor]:
         """Return drawn local values (d, C, S) and prices (d, C), by batched matrix products."""
@@ -175,19 +166,6 @@ class Acquisition:
         )
         return local, self.compiled_price(candidates, codes)
 
-    def fused(self, candidates: Candidates, draws: NetworkDraws) -> tuple[Tensor, Tensor]:
-        """Return the same by one GPU kernel."""
-        from drbo.search.paper import gpu_draws  # compiled by Triton: only where it is used
-
-        n, device = len(candidates), candidates.center.device
-        parents, rows, *prices = self.tables(device)
-        columns = gpu_draws.as_columns(candidates.center, candidates.coordinate, candidates.value)
-        if self.space.has_tiers:
-            columns[: self.space.n_nodes] += self.space.tier_steps(device)[:, None]
-        function = (draws.weight1, draws.bias1, draws.output, draws.offset, self.surrogate.scale)
-        local, price = gpu_draws.draw_values(columns, self.space.layout[0], parents, rows, function, tuple(prices))
-        return local[:, :, :n].transpose(1, 2), price[:, :n]
-
     def compiled_price(
         self,
         candidates: Candidates,
@@ -201,20 +179,6 @@ class Acquisition:
         price, none = torch.empty(d, n), np.zeros(d, dtype=np.float32)  # what no parents cost
         _core.candidate_prices(codes.numpy(), none, self.prices.each.numpy(), price.numpy(), crew(n * d))
         return price
-
-    def tables(self, device: torch.device) -> tuple[Tensor, ...]:
-        """Return what the fused kernel must know: allowed parents, where their numbers are, and both prices."""
-        if self._on_device is None:
-            assert self.prices.each is not None
-            inputs = self.inputs
-            parents = np.where(
-                np.take_along_axis(inputs.place, np.maximum(inputs.parents, 0), 1) >= 0, inputs.parents, -1
-            )
-            tables = (parents.astype(np.int32), self.space.rows_of(np.maximum(inputs.parents, 0)))
-            each = self.prices.each
-            on_device = (torch.as_tensor(array, device=device) for array in tables)
-            self._on_device = (*on_device, each.new_zeros(len(each)), each)
-        return self._on_device
 
     def in_pieces(
         self,

@@ -1,20 +1,12 @@
 """CUDA-graph capture and replay: a fixed sequence of operations is recorded once and launched as a whole."""
 
 from collections.abc import Callable
-from functools import cache
-from importlib.util import find_spec
 
 import torch
 from torch import Tensor
 
 #: Runs before the recording, so that libraries make their first-use allocations outside it.
 WARM_UP = 2
-
-
-@cache  # asked in every iteration; where Triton is not installed the whole path is searched
-def has_triton(device: torch.device) -> bool:
-    """Tell whether kernels can be compiled for the device: for a GPU where Triton is installed, as it is with torch."""
-    return device.type == "cuda" and find_spec("triton") is not None
 
 
 class GraphedSteps:

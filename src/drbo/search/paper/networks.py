@@ -6,7 +6,7 @@ For node i (paper, Sec. 4.3), with x the 0/1 parent vector and m a dropout mask:
 
 One stochastic pass is one draw from an approximate posterior of the local score.
 
-The module is long because a training step exists three times: compiled for the CPU, batched, and fused for the GPU.
+The module is long because a training step exists twice: compiled for the CPU, and batched for a GPU.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from torch import Tensor
 
 from drbo import _core
 from drbo.machine.threads import crew
-from drbo.search.paper.cuda_graphs import GraphedSteps, has_triton
+from drbo.search.paper.cuda_graphs import GraphedSteps
 from drbo.search.paper.history import LARGEST, History
 from drbo.search.paper.inputs import Inputs
 from drbo.search.state import Fields, State
@@ -201,19 +201,8 @@ class DropoutSurrogate:
             self._steps(*arguments)
             return
         if self._graph is None:
-            steps = self._fused_steps if has_triton(self.device) else self._steps
-            self._graph = GraphedSteps(steps, arguments, (self.flat, self.moment1, self.moment2))
+            self._graph = GraphedSteps(self._steps, arguments, (self.flat, self.moment1, self.moment2))
         self._graph.replay(arguments)
-
-    def _fused_steps(self, codes: Tensor, targets: Tensor, coins: Tensor, corrections: Tensor) -> None:
-        """Do the same as :meth:`_steps` in two kernels a step."""
-        from drbo.search.paper import gpu_train as fused_train  # compiled by Triton: only where it is used
-
-        keep = 1.0 / (1.0 - self.settings.paper.dropout)
-        rules = fused_train.Rules(self._threshold, keep, BATCH_NORM_EPS, GRAD_CLIP, ADAM_BETAS, ADAM_EPS)
-        parts = (self.flat, self.moment1, self.moment2, self._gradient)
-        sizes = (self.inputs.n_inputs, self.settings.paper.hidden)
-        fused_train.train(parts, codes, targets, coins, corrections, *sizes, rules)
 
     def _steps(self, codes: Tensor, targets: Tensor, coins: Tensor, corrections: Tensor) -> None:
         shape = (self.n_nodes, targets.shape[2], self.settings.paper.hidden)
@@ -317,10 +306,10 @@ class DropoutSurrogate:
         It is on the networks' scale.
         """
         p = {name: value[nodes] for name, value in self._p.items()}
-        act = torch.baddbmm(p["b1"][:, None, :], seen, p["w1"]).relu_()
+        keep = 1.0 / (1.0 - self.settings.paper.dropout)
+        act = torch.baddbmm(keep * p["b1"][:, None, :], seen, keep * p["w1"]).relu_()
         coins = self._coins(act[0].numel(), generator, len(act))  # node by node, whichever nodes come together
         act *= (coins >= self._threshold).view(act.shape)
-        act *= 1.0 / (1.0 - self.settings.paper.dropout)
         if self.settings.paper.batch_norm == "candidates":
             var, mu = _moments(act)
         else:

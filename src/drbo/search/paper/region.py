@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,6 @@ from torch import Tensor
 
 from drbo import _core
 from drbo.machine.threads import crew
-from drbo.search.paper.cuda_graphs import has_triton
 from drbo.search.state import Fields, State
 from drbo.settings import Settings
 
@@ -46,6 +46,18 @@ class Candidates:
         return vectors.scatter_(1, coordinate, self.value[rows])[:, :-1]
 
 
+@dataclass(frozen=True, eq=False)
+class SobolDigits:
+    """The direction numbers of a Sobol sequence; without bits, points are plain uniform ones."""
+
+    directions: Tensor  # (dim, bits)
+
+    @cached_property
+    def byte_tables(self) -> list[Tensor]:
+        """The exclusive or of the direction numbers that each value of a byte chooses, flat (2^8 dim), byte by byte."""
+        return [_byte_table(part) for part in self.directions.split(8, dim=1)]
+
+
 class RegionMoves(NamedTuple):
     """What the moves of candidates are drawn from: a cube, and a Sobol sequence."""
 
@@ -54,7 +66,7 @@ class RegionMoves(NamedTuple):
     probability: float
     low: Tensor  # (dim,)
     width: Tensor  # (dim,)
-    directions: Tensor  # (dim, bits)
+    digits: SobolDigits
     shift: Tensor  # (dim,)
 
 
@@ -79,7 +91,7 @@ class TrustRegion:
     successes: int = field(init=False, default=0)
     failures: int = field(init=False, default=0)
     seed: int | None = field(init=False, default=None)  # of the Sobol sequence, once there is one
-    _directions: Tensor | None = field(init=False, default=None, repr=False)
+    _digits: SobolDigits | None = field(init=False, default=None, repr=False)
 
     def __post_init__(self) -> None:
         self.length = self.settings.paper.region_start
@@ -114,7 +126,7 @@ class TrustRegion:
         self.length = fields.number("length", 0.0, max(settings.paper.region_start, settings.paper.region_max))
         self.successes, self.failures = fields.integer("successes"), fields.integer("failures")
         self.seed = fields.integer("seed", 0, 2**31 - 1) if fields.has("seed") else None
-        self._directions = None
+        self._digits = None
 
     def candidates(
         self,
@@ -127,24 +139,24 @@ class TrustRegion:
         low = (center - self.length).clamp(min=-1.0)
         width = (center + self.length).clamp(max=1.0) - low
         probability = min(1.0, self.settings.paper.moved_coordinates / self.dim)
-        draw = _moved_compiled if device.type == "cpu" else _moved_fused if has_triton(device) else _moved
+        draw = _moved_compiled if device.type == "cpu" else _moved
         sobol = self.sobol(n, generator, device)
         moves = RegionMoves(n, moves_kept(self.dim, self.settings), probability, low, width, *sobol)
         return Candidates(center, *draw(moves, generator))
 
-    def sobol(self, n: int, generator: torch.Generator, device: torch.device) -> tuple[Tensor, Tensor]:
-        """Return direction numbers (dim, bits) of one scrambled sequence, and a digital shift (dim,) drawn anew."""
+    def sobol(self, n: int, generator: torch.Generator, device: torch.device) -> tuple[SobolDigits, Tensor]:
+        """Return the direction numbers of one scrambled sequence, and a digital shift (dim,) drawn anew."""
         if self.dim > SOBOL_MAX_DIM:  # no direction numbers beyond: plain uniform points
             none = torch.empty(self.dim, 0, dtype=torch.int32, device=device)
-            return none, torch.empty(self.dim, dtype=torch.int32, device=device)
-        if self._directions is None:
-            if self.seed is None:
-                self.seed = int(torch.randint(2**31, (1,), generator=generator, device=device))
-            engine = torch.quasirandom.SobolEngine(self.dim, scramble=True, seed=self.seed)
-            self._directions = engine.sobolstate.to(torch.int32).to(device)
+            return SobolDigits(none), torch.empty(self.dim, dtype=torch.int32, device=device)
+        if self.seed is None:
+            self.seed = int(torch.randint(2**31, (1,), generator=generator, device=device))
         bits = max(1, (n - 1).bit_length())  # the further digits of the numbers 0 .. n - 1 are 0
+        if self._digits is None or self._digits.directions.shape[1] != bits:
+            engine = torch.quasirandom.SobolEngine(self.dim, scramble=True, seed=self.seed)
+            self._digits = SobolDigits(engine.sobolstate[:, :bits].to(torch.int32).contiguous().to(device))
         shift = torch.randint(2**SOBOL_BITS, (self.dim,), generator=generator, device=device, dtype=torch.int32)
-        return self._directions[:, :bits].contiguous(), shift
+        return self._digits, shift
 
 
 def moves_kept(dim: int, settings: Settings) -> int:
@@ -161,13 +173,13 @@ def moves_kept(dim: int, settings: Settings) -> int:
 
 def _moved_compiled(moves: RegionMoves, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """Return moved coordinates (n, room), free places dim, and their new values; on the CPU."""
-    n, room, probability, low, width, directions, shift = moves
+    n, room, probability, low, width, digits, shift = moves
     coordinate, value = torch.empty(n, room, dtype=torch.int32), torch.empty(n, room)
     _core.region_moves(
         low.numpy(),
         width.numpy(),
         probability,
-        directions.numpy().view(np.uint32),
+        digits.directions.numpy().view(np.uint32),
         shift.numpy().view(np.uint32),
         int(torch.randint(2**62, (1,), generator=generator)),
         coordinate.numpy(),
@@ -177,25 +189,14 @@ def _moved_compiled(moves: RegionMoves, generator: torch.Generator) -> tuple[Ten
     return coordinate, value
 
 
-def _moved_fused(moves: RegionMoves, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Return the same in one kernel; other random numbers."""
-    from drbo.search.paper import gpu_draws  # compiled by Triton: only where it is used
-
-    n, room, probability, low, width, directions, shift = moves
-    seed = torch.randint(2**62, (1,), generator=generator, device=low.device)
-    log_stay = math.log1p(-probability) if probability < 1.0 else -math.inf
-    coordinate, value = gpu_draws.move(n, room, log_stay, (low, width), (directions, shift), 2.0**-SOBOL_BITS, seed)
-    return coordinate.T, value.T
-
-
 def _moved(moves: RegionMoves, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """Return the same as :func:`_moved_compiled`, with batched operations; other random numbers.
 
     Candidates are columns inside: sums along columns are much quicker on a GPU.
     """
-    n, room, probability, low, width, directions, shift = moves
+    n, room, probability, low, width, sobol, shift = moves
     device, dim = low.device, len(low)
-    uniform = torch.rand(room, n, generator=generator, device=device, dtype=torch.float64)
+    uniform = torch.rand(room, n, generator=generator, device=device)
     if probability < 1.0:  # gaps between moved coordinates are geometric
         gaps = (torch.log1p(-uniform) / math.log1p(-probability)).clamp_(max=dim).to(torch.int32) + 1
     else:
@@ -204,14 +205,13 @@ def _moved(moves: RegionMoves, generator: torch.Generator) -> tuple[Tensor, Tens
     forced = torch.randint(dim, (n,), generator=generator, device=device, dtype=torch.int32)
     coordinate[0] = torch.where(coordinate[0] < dim, coordinate[0], forced)
     place = coordinate.clamp(max=dim - 1).long()  # free places get some value
-    if directions.shape[1] == 0:
+    if sobol.directions.shape[1] == 0:
         unit = torch.rand(room, n, generator=generator, device=device)
     else:
         row = torch.arange(n, device=device)
         gray, digits = row ^ (row >> 1), shift[place]
-        for start in range(0, directions.shape[1], 8):
-            table = _byte_table(directions[:, start : start + 8])
-            digits ^= table[((gray >> start) % (len(table) // dim)) * dim + place]
+        for number, table in enumerate(sobol.byte_tables):
+            digits ^= table[((gray >> 8 * number) % (len(table) // dim)) * dim + place]
         unit = (digits.to(torch.float32) + 0.5) * 2.0**-SOBOL_BITS
     return coordinate.T, (low[place] + width[place] * unit).T
 

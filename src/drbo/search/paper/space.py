@@ -133,10 +133,6 @@ class Space(ABC):
     def layout(self) -> tuple[int, npt.NDArray[np.int32]]:
         """The rank, 0 for one number per pair, and the pairs (P, 2) of those numbers."""
 
-    @abstractmethod
-    def rows_of(self, parents: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-        """Return where in a vector the embedding of each parent (d, m) of a node begins, or the pair's number is."""
-
     @property
     def has_tiers(self) -> bool:
         """Whether tiers order all nodes; a variable in no tier may come before or after any of them."""
@@ -195,10 +191,6 @@ class LowRankSpace(Space):
         """The rank; no pairs."""
         return self.rank, np.empty((0, 2), np.int32)
 
-    def rows_of(self, parents: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-        """Return where in a vector the embedding of each parent (d, m) begins."""
-        return (self.n_nodes + parents * self.rank).astype(np.int32)
-
     def encode(self, dag: Bools) -> Floats | None:
         """Return a vector that decodes to the DAG, or None where the search for one gave up.
 
@@ -253,10 +245,6 @@ class FullRankSpace(Space):
     def layout(self) -> tuple[int, npt.NDArray[np.int32]]:
         """One number per pair, and the pairs (P, 2)."""
         return 0, np.column_stack(self._upper).astype(np.int32)
-
-    def rows_of(self, parents: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-        """Return where in a vector the number of each node's pair with a parent (d, m) is."""
-        return self._place.numpy()[np.arange(self.n_nodes)[:, None], parents].astype(np.int32)
 
     def encode(self, dag: Bools) -> Floats | None:
         """Return a vector that decodes to the DAG; every number away from 0 by 1/2."""
