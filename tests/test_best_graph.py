@@ -86,6 +86,6 @@ def test_nor_after_a_pause(tmp_path, route):
 def test_nor_beside_the_search_of_the_paper():
     pytest.importorskip("torch")
     values = _values("bic-ev", 5, 6)
-    settings = Settings.preset("paper").with_(n_candidates=200, batch_size=8, max_evals=16)
+    settings = Settings.preset("paper").with_(n_candidates=200, batch_size=8, max_evals=16, claims=True)
     model = DrBO(score="bic-ev", preset="paper", settings=settings, random_state=0, device="cpu")
     _check(model.fit(values).result_, values)

@@ -185,3 +185,24 @@ def test_knowledge_shows_in_the_class_and_the_reasons():
     assert result.why()["rain", "sprinkler"] == "knowledge: sprinkler -> rain is ruled out"
     assert not result.mpdag[1, 0]
     assert result.cpdag[1, 0]
+
+
+def test_without_claims_nothing_that_was_not_checked_is_supported():
+    frame = rain.frame()
+    asked, bare = (
+        DrBO(score="bic-nv", settings=Settings(claims=claims, exact="off"), random_state=0).fit(frame).result_
+        for claims in (True, False)
+    )
+    assert (asked.dag == bare.dag).all()
+    status = {one.name: one.status for one in bare.claims.made}
+    assert status.pop("audit") == "ran"
+    assert set(status.values()) <= {"skipped", "irrelevant"}
+    assert "ran" in {one.status for one in asked.claims.made if one.name in status}
+    assert (bare.margins, asked.margins is None) == (None, False)
+    assert {one.direction for one in bare.directions} <= {"assumed", "open"}
+    assert any("claims=False" in reason for reason in bare.reasons)
+
+
+def test_presets_of_the_paper_leave_claims_out():
+    assert not any(Settings.preset(name).claims for name in ("paper", "paper-gp", "paper-sachs"))
+    assert Settings.preset("default").claims

@@ -57,6 +57,7 @@ MOST_KEPT_BACK = 0.25
 NO_DIGEST = "the table was not hashed, so it cannot be recognised later as the data of this fit: time ran out"
 NO_CHECKPOINT = "the search was not saved: time ran out before it began"
 NO_ROWS = "directions rest on the equivalence class: residuals cannot be checked, because only moments are known"
+NOT_ASKED = "the settings, or a preset of the paper, say claims=False"
 NOT_AUDITED = Audit(findings=(Finding("time limit", "the table was not audited: time ran out", serious=False),))
 
 
@@ -145,7 +146,8 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
     with finishing():  # once for all that follows
         for stage in STAGES:
             answer = stage(answer, inquiry)
-        rulings = run_claims(CLAIMS, Context(inquiry=inquiry, answer=answer))
+        asked = problem.settings.claims
+        rulings = run_claims(CLAIMS, Context(inquiry=inquiry, answer=answer), "" if asked else NOT_ASKED)
     unhashed = problem.table.large and (late or problem.is_hurried)
     notes = (*problem.data.notes, *answer.outcome.notes, *answer.notes, *_skipped(inquiry, rulings))
     notes = (*notes, *([NO_DIGEST] if unhashed else []))

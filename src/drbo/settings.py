@@ -115,7 +115,7 @@ class Settings(Checked):
         optional=True,
     )
 
-    # Proof and pruning
+    # Proof, pruning and claims
     exact: Exact = setting(
         "auto",
         "prove optimality after the search. on: score all families if they fit into max_memory, else those that can "
@@ -136,6 +136,13 @@ class Settings(Checked):
         "probabilities of edges, not of the search; None: averaged over 1/8 to 4 by how well they explain the table",
         low=0.001,
         optional=True,
+    )
+
+    claims: bool = setting(
+        True,
+        "after the search, find margins and other equivalence classes, and make the checks without which no direction "
+        "is supported. False: leave them out, so that directions are assumed; the paper's presets do, because they "
+        "take as long as the search",
     )
 
     # Size
@@ -250,6 +257,7 @@ PART_NAMES = tuple(knob.name for knob in setting_fields(Parts))
 _PAPER: dict[str, Any] = {
     "route": "paper",
     "exact": "off",
+    "claims": False,
     "max_evals": 10_000,
     "count_known": True,
     "skip_known": False,

@@ -18,6 +18,7 @@ class Fake:
     fails: bool = False
     denies: tuple = ("class",)
     title: str = "A test"
+    always: bool = False
     runs: int = 0
 
     def relevant(self, context):
@@ -33,8 +34,8 @@ class Fake:
         return Ruling(f"{self.name} after {sorted(context.done)}", denials(self, {("a", "b"): "No."}))
 
 
-def _run(*claims):
-    return run_claims(claims, Context(inquiry=None, answer=None))
+def _run(*claims, **options):
+    return run_claims(claims, Context(inquiry=None, answer=None), **options)
 
 
 def _status(rulings):
@@ -70,3 +71,10 @@ def test_nothing_is_made_after_the_deadline():
     with Deadline(0.0):
         found = _run(claim)
     assert (claim.runs, _status(found)) == (0, {"first": ("skipped", NO_TIME)})
+
+
+def test_claims_that_nobody_asked_for_are_skipped_but_for_those_that_take_a_moment():
+    some = Fake("first", always=True), Fake("second"), Fake("third", applies=False)
+    found = _run(*some, unasked="nobody asked")
+    assert [claim.runs for claim in some] == [1, 0, 0]
+    assert _status(found) == {"first": ("ran", ""), "second": ("skipped", "nobody asked"), "third": ("irrelevant", "")}

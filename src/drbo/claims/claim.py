@@ -110,6 +110,7 @@ class Claim(ABC):
     after : names of the claims that it builds on.
     denies : the grounds of support that it may deny. Where the claim applies and is skipped, they support nothing.
     repeated : it is made again for halves of the rows (:mod:`drbo.claims.checks.stability`).
+    always : it is made even where the settings ask for no claims, because it takes a moment.
     """
 
     name: ClassVar[str]
@@ -117,6 +118,7 @@ class Claim(ABC):
     after: ClassVar[tuple[str, ...]] = ()
     denies: ClassVar[tuple[Ground, ...]] = ()
     repeated: ClassVar[bool] = True
+    always: ClassVar[bool] = False
 
     def relevant(self, context: Context) -> bool:
         """Tell whether the claim has anything to say: by default about arrows, unless causes may be hidden."""

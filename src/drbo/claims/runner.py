@@ -22,8 +22,10 @@ class Rulings(NamedTuple):
     made: tuple[ClaimRecord, ...]
 
 
-def run_claims(claims: Iterable[Claim], context: Context) -> Rulings:
+def run_claims(claims: Iterable[Claim], context: Context, unasked: str = "") -> Rulings:
     """Make all claims about an answer, in their order; the deadline that holds here ends them.
+
+    ``unasked``: why only those are made that always are; empty: all of them are.
 
     Examples
     --------
@@ -37,7 +39,7 @@ def run_claims(claims: Iterable[Claim], context: Context) -> Rulings:
     'skipped'
     """
     for claim in claims:
-        status, why, ruling = _asked(claim, context)
+        status, why, ruling = _asked(claim, context, unasked)
         if status == "ran":
             context.done[claim.name] = ruling.record
         context.claims.append(claim)
@@ -46,14 +48,14 @@ def run_claims(claims: Iterable[Claim], context: Context) -> Rulings:
     return Rulings(dict(context.done), tuple(context.denied), tuple(context.made))
 
 
-def _asked(claim: Claim, context: Context) -> tuple[Status, str, Ruling]:
+def _asked(claim: Claim, context: Context, unasked: str) -> tuple[Status, str, Ruling]:
     """Make one claim, or say why not."""
     before = {one.name: one for one in context.made if one.name in claim.after}
     if any(one.status == "irrelevant" for one in before.values()) or not claim.relevant(context):
         return "irrelevant", "", Ruling()
     if missing := next((one for one in before.values() if one.status == "skipped"), None):
         return "skipped", missing.why, Ruling()
-    if why := claim.too_much(context):
+    if why := ("" if claim.always else unasked) or claim.too_much(context):
         return "skipped", why, Ruling()
     if current().over():
         return "skipped", NO_TIME, Ruling()

@@ -65,10 +65,11 @@ def improved(answer: Answer, inquiry: Inquiry) -> Answer:
             warnings.warn(doubt, stacklevel=2)
             notes.append(doubt)
     exact = "off" if outcome.stop.cut_short else inquiry.settings.exact  # the user or the clock ended it
-    left = current().left()
-    outcome, findings = look_back(outcome, evaluator, inquiry.limits, exact, inquiry.rationed, left, inquiry.stop)
+    findings, left, claims = answer.findings, current().left(), inquiry.settings.claims
+    if claims or exact != "off":
+        outcome, findings = look_back(outcome, evaluator, inquiry.limits, exact, inquiry.rationed, left, inquiry.stop)
     late = current().over()
-    if late and findings.margins is None:
+    if late and claims and findings.margins is None:
         notes.append(NO_MARGINS)
     if exact == "on" and findings.certificate is None:
         notes.append(NO_TIME_FOR_A_BOUND if late else NO_BOUND)

@@ -27,6 +27,7 @@ class RowAudit(Claim):
     name, title = "audit", "the audit of the table"
     denies = ("noise-check", "class")
     repeated = False  # it looks at rows in the order in which they were given
+    always = True
 
     def relevant(self, context: Context) -> bool:
         return True

@@ -20,6 +20,7 @@ from drbo.data.checks.sortability import explained, sortability
 from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.sums import describing_rows
 from drbo.graph.dag import check_dag
+from drbo.machine.threads import one_blas_thread
 
 SHOWN_LEVELS = 8
 SHOWN_COLUMNS = 3  # named in one finding
@@ -180,10 +181,11 @@ def _equal_variances(values: Floats, dag: Bools) -> Finding:
     n, d = values.shape
     centred = values - values.mean(axis=0)
     variances = np.empty(d)
-    for j in range(d):
-        parents = centred[:, dag[:, j]]
-        slopes = np.linalg.lstsq(parents, centred[:, j])[0]
-        variances[j] = float(((centred[:, j] - parents @ slopes) ** 2).mean())
+    with one_blas_thread():
+        for j in range(d):
+            parents = centred[:, dag[:, j]]
+            slopes = np.linalg.lstsq(parents, centred[:, j])[0]
+            variances[j] = float(((centred[:, j] - parents @ slopes) ** 2).mean())
     variances = np.maximum(variances, np.finfo(float).tiny)
     statistic = n * (d * np.log(variances.mean()) - np.log(variances).sum()) / (1 + (d + 1) / (3 * d * n))
     p_value = float(chdtrc(d - 1, statistic))
