@@ -124,7 +124,8 @@ def prepare(request: Request, data: Prepared, saved: Saved | None = None, choice
     movable = isinstance(choice.name, (str, type)) and not hurried
     job = Canonical(table, data.columns, movable=movable)
     constraints = Constraints.of(request.knowledge, table.names)
-    options = where(choice.name, request.device, settings) | job.ordered_options(choice.options)
+    place = where(choice.name, request.device, settings)
+    options = place | job.ordered_options(choice.options)
     _check_places(choice.name, data)
     score = build_score(choice.name, job.table, options)
     if settings.exact == "on":
@@ -137,7 +138,7 @@ def prepare(request: Request, data: Prepared, saved: Saved | None = None, choice
         limits = screened(job.table.complete_rows.values, settings.candidate_parents, limits)
     state = new_search(
         score, settings, constraints=limits, seed=request.seed, device=request.device, executor=request.executor,
-        start=_start(request, data, job, limits), screens=_screens(job.table, route, request.seed),
+        start=_start(request, data, job, limits), screens=_screens(job.table, route, request.seed, place),
     )  # fmt: skip
     course = Course(state, Recorder(), Limits(settings))
     return Problem(
@@ -176,14 +177,14 @@ def _start(request: Request, data: Prepared, job: Canonical, limits: Constraints
     return repaired(dag[np.ix_(places, places)], limits)
 
 
-def _screens(table: Statistics, route: str, seed: int) -> tuple[Screen, ...]:
-    """Return what proposes whole parent sets to the search of an expensive score."""
+def _screens(table: Statistics, route: str, seed: int, place: dict[str, Any]) -> tuple[Screen, ...]:
+    """Return what proposes whole parent sets to the search of an expensive score, at the ``place`` of its kernels."""
     values = table.complete_rows.values
     if route != "surrogate" or not len(values):
         return ()
     categorical = [column for column, levels in enumerate(table.levels) if levels is not None]
     forest = ForestScreen(values, seed, categorical)
-    return (forest,) if categorical else (RelevanceScreen(values, seed), forest)
+    return (forest,) if categorical else (RelevanceScreen(values, seed, place.get("device", "cpu")), forest)
 
 
 def where(name: Any, device: str, settings: Settings) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from drbo.scores.base import Relative, Score
 from drbo.scores.families import Families
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.evaluation.promotion import Promotion
-from drbo.search.parent_sets import MOST_PARENTS, every_family, try_parent_sets
+from drbo.search.parent_sets import MOST_PARENTS, Screen, every_family, try_parent_sets, worth_a_pass
 from drbo.search.strategy import new_search
 from drbo.settings import Settings
 
@@ -26,7 +26,7 @@ class Together(Score):
         return 50.0 * (node == 0 and set(TEAM) <= set(parents)) - 1.0 * len(parents)
 
 
-class Ranked:
+class Ranked(Screen):
     """A screen that ranks the team first for node 0, with one column too many before it."""
 
     def __init__(self) -> None:
@@ -104,7 +104,7 @@ def test_a_dense_graph_is_noticed_early():
         def local_one(self, node, parents):
             return float(len(parents))
 
-    class Flat:
+    class Flat(Screen):
         def importance(self, node, candidates, given=None):
             return candidates * 1.0
 
@@ -185,12 +185,12 @@ def test_with_few_columns_a_search_begins_with_sets_where_no_cheap_score_guides_
         def relatives(self):
             return [Relative(Plain(data), cost=0.0)] if guide == "proxy" else []
 
-    class Screen:
+    class Asked(Screen):
         def importance(self, node, candidates, given=None):
             asked.append(node)
             return np.zeros(d)
 
-    search = new_search(Plain(data), Settings(route="surrogate", max_evals=100), screens=[Screen()])
+    search = new_search(Plain(data), Settings(route="surrogate", max_evals=100), screens=[Asked()])
     search.propose()
     assert bool(asked) == begins
 
@@ -201,3 +201,37 @@ def test_where_the_best_graph_is_dense_no_sets_are_tried():
     before = one.n_local
     assert not try_parent_sets(dense, Promotion(one), Constraints.none(D), screen, ordered=True)
     assert (one.n_local, screen.asked) == (before, [])
+
+
+def test_screens_take_no_longer_than_the_local_scores_that_they_save():
+    class Priced(Together):
+        def local_work(self):
+            return 1e6
+
+    class Costly(Ranked):
+        def work(self):
+            return 1e6 * D / 2  # of a node: those of a random design allow two passes
+
+    one, screen, work = Evaluator(Priced(table()), Settings()), Costly(), 1e6 * D * D / 2
+    assert worth_a_pass(screen, one, 0.0) == work
+    assert worth_a_pass(screen, one, work) == 2 * work
+    assert worth_a_pass(screen, one, 2 * work) is None
+    one.charge(2 * D * D)
+    assert worth_a_pass(screen, one, 2 * work) == 3 * work  # more local scores, more passes
+    assert worth_a_pass(screen, evaluator(), 1e18) is not None  # a price that nobody declares
+
+
+def test_a_search_leaves_out_a_screen_that_is_not_worth_it():
+    class Priced(Together):
+        def local_work(self):
+            return 1.0
+
+    class Costly(Ranked):
+        def work(self):
+            return 1e6
+
+    screen = Costly()
+    search = new_search(Priced(table()), Settings(route="surrogate", max_evals=60), screens=[screen])
+    search.run()
+    assert not screen.asked
+    assert (search.screened, search.capture()["screened"]) == (0.0, 0.0)

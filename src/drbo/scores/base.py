@@ -93,6 +93,8 @@ class Score:
     cheap: bool = False
     #: It factorises kernel matrices with torch, and takes the options ``device`` and ``max_memory``.
     kernels: bool = False
+    #: Many local scores at a time take hardly longer than one, as on a GPU: a search then asks for large batches.
+    batches: bool = False
     #: It compares the experiments of a table; others leave out the cells that experiments are known to have set.
     by_experiment: bool = False
     #: One noise variance for all nodes: ``combine`` is ``-N ln(sum_i n_i exp(-local_i) / N) + sum_i price_i``.
@@ -332,6 +334,14 @@ class Score:
         """Return about how many simple steps an average family takes, where tables of all may be made unasked.
 
         None: they are made only if compiled code makes them.
+        """
+        return None
+
+    def local_work(self) -> float | None:
+        """Return about how many simple steps, a nanosecond of one core each, a local score takes; None: unknown.
+
+        A search ranks columns for whole parent sets only as long as that takes less than the local scores; where it
+        does not know these, it always does.
         """
         return None
 

@@ -15,7 +15,7 @@ from drbo.search.base import Search
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.evaluation.promotion import HOPE, Promotion
 from drbo.search.outcome import Evaluated
-from drbo.search.parent_sets import Screen, every_family, few_nodes, try_parent_sets
+from drbo.search.parent_sets import Screen, every_family, few_nodes, try_parent_sets, worth_a_pass
 from drbo.search.polish import polish
 from drbo.search.recombine import EXACT_NODES, Recombiner
 from drbo.search.state import Fields, State, generator_state
@@ -102,7 +102,7 @@ class ProposalSearch(Search):
         self.recombiner = Recombiner(evaluator) if settings.parts.recombine else None
         self.screens = tuple(screens) if settings.parts.recombine and settings.parts.parent_sets else ()
         self.found_by = "first design"
-        self.stalled = 0  # iterations without a better score
+        self.stalled, self.screened = 0, 0.0  # iterations without a better score, and steps that screens took
         self.empty = 0  # iterations in a row that evaluated nothing
         self.under_way: list[Dags] = []  # batches that were begun, the oldest first
         self.ahead = self._ahead()
@@ -201,8 +201,8 @@ class ProposalSearch(Search):
     def _try_parent_sets(self) -> bool:
         """Give nodes whole new parent sets, again and again while that leads to a better DAG.
 
-        Return False if there is no screen, or if its sets are too small for so dense a graph. A search does not begin
-        with them if there are few nodes, or if the score judges a family by a level that is not known yet.
+        Return False if no screen is worth its price, or its sets are too small for so dense a graph. A search does not
+        begin with them if there are few nodes, or if the score judges a family by a level that is not known yet.
         """
         if not self.screens or self.recombiner is None:
             return False
@@ -210,16 +210,19 @@ class ProposalSearch(Search):
         best = self.best or self.evaluator.evaluate_one(self.constraints.required)
         if self.rounds == 0 and (few_nodes(score) or score.level_of(best.local[0]) is not None):
             return False
-        waiting = list(self.screens if ordered else self.screens[:1])
+        waiting, enough = list(self.screens if ordered else self.screens[:1]), False
         while waiting:
-            enough = try_parent_sets(best, self.promotion, self.constraints, waiting[0], ordered)
+            screen = waiting.pop(0)
+            if (screened := worth_a_pass(screen, self.evaluator, self.screened)) is None:
+                continue
+            self.screened = screened
+            enough = try_parent_sets(best, self.promotion, self.constraints, screen, ordered)
             self._take(self.recombiner.best(best, self.rng), "parent sets")
             if not enough or self.best is None:
                 return enough
-            if self.best is best:
-                waiting.pop(0)
+            waiting = waiting if self.best is best else [screen, *waiting]
             best, ordered = self.best, True
-        return True
+        return enough
 
     def learn(self, batch: Evaluated) -> None:
         """Tell the proposer what its proposals were worth."""
@@ -266,14 +269,13 @@ class ProposalSearch(Search):
 
     def capture(self) -> State:
         """Return the state between two rounds."""
-        counts = ("stalled", "rounds", "empty", "reserve")
         return {
             "kind": "proposals",
             "rng": generator_state(self.rng),
             "evaluator": self.evaluator.capture(),
             "best": None if self.best is None else self.best.capture(),
             "found_by": self.found_by,
-            **{name: getattr(self, name) for name in counts},
+            **{name: getattr(self, name) for name in ("stalled", "rounds", "empty", "reserve", "screened")},
             "under_way": [{"dags": dags} for dags in self.under_way],
             "recombiner": self.recombiner.capture() if self.recombiner else None,
             "proposer": self.proposer.capture(),
@@ -287,13 +289,15 @@ class ProposalSearch(Search):
         self.found_by = fields.text("found_by", FINDERS)
         self.stalled, self.rounds, self.empty = (fields.integer(name) for name in ("stalled", "rounds", "empty"))
         self.reserve = fields.integer("reserve", 0, 2 * self.evaluator.score.n_nodes)
+        self.screened = fields.number("screened", 0.0, np.inf)
         started, self.best = self.rounds > 0, None
         if fields.has("best") or started:
             self.best = self.evaluator.restored(fields.part("best"), self.constraints)
         if fields.expect("recombiner", self.recombiner is not None) and self.recombiner:
             self.recombiner.restore(fields.part("recombiner"))
         self.proposer.restore(fields.part("proposer"), self.best, started)
-        parts = fields.parts("under_way", BATCHES_AHEAD)
-        self.under_way = [part.dags("dags", None, self.constraints) for part in parts]
+        self.under_way = [
+            part.dags("dags", None, self.constraints) for part in fields.parts("under_way", BATCHES_AHEAD)
+        ]
         for dags in self.under_way:
             self.evaluator.again(dags)

@@ -5,6 +5,7 @@ that could be parents of a node, and its first ones are tried as parent sets of 
 reduced, one parent at a time. Recombination builds a graph from what is found.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import comb
@@ -17,6 +18,7 @@ from drbo.constraints import Constraints
 from drbo.graph.dag import descendants
 from drbo.scores.base import Score
 from drbo.scores.families import Families
+from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.evaluation.promotion import Promotion
 from drbo.search.outcome import Evaluated
 
@@ -32,6 +34,14 @@ DENSE, PROBED, DENSE_BEST = 0.25, 5, 1 / 3
 
 class Screen(Protocol):
     """Ranks the columns that could be parents of a node."""
+
+    def work(self) -> float:
+        """Return about how many simple steps, a nanosecond of one core each, the ranking of a node takes."""
+        return 0.0
+
+    def prepare(self, asked: Sequence[tuple[int, Bools]]) -> None:
+        """Be told for which nodes, and all columns in question (d,), :meth:`importance` will be asked next."""
+        return  # what is ranked node by node needs no preparation
 
     def importance(self, node: int, candidates: Bools, given: Bools | None = None) -> Floats:
         """Return (d,) how much each candidate helps to explain what the given columns leave of a node."""
@@ -56,13 +66,29 @@ def try_parent_sets(
     if ordered and dag.sum() > dense * len(dag):
         return False
     known = np.bincount(promotion.evaluator.known()[0].nodes, minlength=len(dag))
-    for nodes in _together(len(dag), bool(promotion.levels) or promotion.evaluator.n_workers > 1):
-        asked = [node for node in nodes if known[node] < possible[node]]  # of the others every parent set is known
-        sets = {node: _ranked(node, dag, free[:, node], constraints, screen, ordered) for node in asked}
-        chosen, count = chosen + _shrunk(sets, constraints.required, promotion, level), count + len(nodes)
-        if not ordered and count >= PROBED and chosen > dense * count:
-            return False
+    evaluator = promotion.evaluator
+    shared = bool(promotion.levels) or evaluator.n_workers > 1 or evaluator.score.batches
+    for group in _groups(len(dag)):
+        screen.prepare(
+            [(node, free[:, node] | (ordered & dag[:, node])) for node in group if known[node] < possible[node]]
+        )
+        for nodes in [group] if shared else [[node] for node in group]:
+            asked = [node for node in nodes if known[node] < possible[node]]  # of the others every parent set is known
+            sets = {node: _ranked(node, dag, free[:, node], constraints, screen, ordered) for node in asked}
+            chosen, count = chosen + _shrunk(sets, constraints.required, promotion, level), count + len(nodes)
+            if not ordered and count >= PROBED and chosen > dense * count:
+                return False
     return True
+
+
+def worth_a_pass(screen: Screen, evaluator: Evaluator, screened: float) -> float | None:
+    """Return the steps that screens have taken after one more pass over all nodes; None: it is not worth them.
+
+    Screens take at most as long as local scores: those so far, or those of a random design, which they replace.
+    """
+    d, each = evaluator.score.n_nodes, evaluator.score.local_work()
+    after = screened + d * screen.work()
+    return after if each is None or after <= each * max(d * d, evaluator.n_local) else None
 
 
 def few_nodes(score: Score) -> bool:
@@ -96,14 +122,14 @@ def _ranked(node: int, dag: Bools, candidates: Bools, constraints: Constraints, 
     return np.concatenate([sets, _prefixes(present, importance, size), _singles(present, importance, size)])
 
 
-def _together(d: int, many: bool) -> list[list[int]]:
+def _groups(d: int) -> list[list[int]]:
     """Return groups of nodes, the first ones spread over the columns.
 
-    Where sets are tried by cheaper versions of the score, ``many`` nodes share what is learned about these, and where
-    there are workers, these share the sets; else each node has its turn.
+    Where sets are tried by cheaper versions of the score, the nodes of a group share what is learned about these, and
+    where there are workers or a GPU, these share the sets; else each node has its turn.
     """
     nodes = sorted(range(d), key=lambda node: (node % max(1, d // PROBED), node))
-    return [nodes[:PROBED], nodes[PROBED:]] if many and d > PROBED else [[node] for node in nodes]
+    return [nodes[:PROBED], nodes[PROBED:]]
 
 
 def _prefixes(base: Bools, importance: Floats, most: int) -> Bools:

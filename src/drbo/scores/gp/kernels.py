@@ -23,6 +23,8 @@ MAX_ROWS = 4_000
 MATRICES = 7
 #: Bytes of the kernel matrices in work at one time: the cache of a CPU core, a small part of a GPU.
 CHUNK_BYTES = {"cpu": 2**23, "cuda": 2**30}
+#: Kernels of families take a GPU as long as so many cores of a CPU.
+GPU_CORES = 50
 #: Families in one call on a CPU: the last bit of what is vectorised depends on what is computed together.
 CPU_CELL = 4
 
@@ -210,6 +212,7 @@ class KernelScore(Score):
         self._table, self._max_bytes = table, max_memory * 2**30
         self.device = device
         self.cell = CPU_CELL if device == "cpu" else None
+        self.batches = device != "cpu"
         self._groups: list[tuple[Floats, Floats]] = []
         self._group_of = np.zeros(self.n_nodes, dtype=np.intp)
         for number, (members, rows) in enumerate(row_groups(self.targets, table.n_rows, self.n_nodes)):
@@ -221,6 +224,11 @@ class KernelScore(Score):
                 )
             self._groups.append(self._prepare(values))
             self._group_of[members] = number
+
+    def local_work(self) -> float:
+        """Return the steps of a few factorisations and kernels, on a GPU those of the time that they take there."""
+        n = float(self.n_rows.mean())
+        return (n**3 / 8 + 100 * n**2) / (GPU_CORES if self.batches else 1)
 
     def relatives(self) -> Sequence[Relative]:
         """Additive splines, which see all but interactions."""

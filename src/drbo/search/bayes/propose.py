@@ -26,7 +26,8 @@ POOL_SIZE, POOL_SHARE = 8, 0.25
 #: Rounds of climbs without a better score that end a search by default: by then draws and jumps are at their boldest.
 PATIENCE = 30
 #: Climbs in a round, and rounds without a better score before the polish: few climbs learn more from each local score.
-#: Beyond the nodes that recombination combines exactly, many if cheaper versions of the score judge them first.
+#: Beyond the nodes that recombination combines exactly, many if cheaper versions of the score judge them first, or if
+#: large batches of local scores take hardly longer.
 FEW, MANY = (4, 10), (16, 5)
 #: The least that the first design holds by default.
 MIN_DESIGN = 8
@@ -49,7 +50,8 @@ class ClimbProposer:
     ) -> None:
         self.evaluator, self.settings, self.constraints, self.rng = evaluator, settings, constraints, rng
         self.landscape = Landscape(evaluator, settings, constraints, rng)
-        climbs, self.stall = MANY if evaluator.levels and evaluator.score.n_nodes > EXACT_NODES else FEW
+        judged = bool(evaluator.levels) or evaluator.score.batches
+        climbs, self.stall = MANY if judged and evaluator.score.n_nodes > EXACT_NODES else FEW
         self.climbs = settings.climbs or climbs
         self.stalled = 0  # rounds without a better score
         self._pool: list[Dags] = []

@@ -8,36 +8,53 @@ With K the kernel matrix, ``k(x, y) = s exp(-sum_j w_j (x_j - y_j)^2 / 2)``, S =
   -ln p(y) = a'y / 2 + ln det S / 2 + constant,
   its derivative by ln w_j is -w_j sum_{ab} Q_ab (x_aj - x_bj)^2 / 2 with Q = (S^-1 - a a') * K / 2,
 where the sum is 2 (sum_a x_aj^2 sum_b Q_ab - x_j' Q x_j), so that no matrix of differences is needed.
+
+The formulas are written once, for arrays of NumPy and for tensors on a GPU, where the processes of many nodes are
+fitted at the same time.
 """
 
+import sys
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dpotri
-from scipy.optimize import minimize
 
 from drbo.arrays import Bools, Floats
 from drbo.data.statistics.units import unit_free
 from drbo.deadline import current
 from drbo.machine.threads import one_blas_thread
+from drbo.scores.lapack import dpotrf, dpotri
+from drbo.search.bayes.descent import descend
+from drbo.search.parent_sets import Screen
 
 #: Rows that a process is fitted to; more make the fits long.
 MOST_ROWS = 500
 #: The first weight w of every column, and the first noise, of standardised columns.
 FIRST_WEIGHT, FIRST_NOISE = 0.3, 0.5
-#: Steps of the fit: the order of the columns is settled long before the length scales are.
-STEPS = 25
+#: Evaluations of a fit: the order of the columns is settled long before the length scales are.
+EVALUATIONS = 32
 #: Limits of the logarithms of weights, of the variance of the function and of that of the noise.
 WEIGHTS, VARIANCES, NOISES = (-12.0, 4.0), (-8.0, 3.0), (-8.0, 1.0)
 #: Keeps the matrix positive definite.
 JITTER = 1e-6
+#: Processes that are fitted at the same time on a GPU: their matrices take about a GiB.
+AT_ONCE = 64
+
+#: What one core takes as long for as a GPU for as many times the work.
+GPU_CORES = 50
+
+#: An array of NumPy, or a tensor.
+Values = Any
 
 
-class RelevanceScreen:
+class RelevanceScreen(Screen):
     """The relevance of candidate parents in Gaussian processes, each fitted once.
 
     Parameters
     ----------
     values : (n, d) the complete rows of numeric columns.
     seed : draws the rows, if there are more than 500.
+    device : "cpu" or "cuda", where the processes are fitted.
 
     Examples
     --------
@@ -48,67 +65,115 @@ class RelevanceScreen:
     [0, 1, 2]
     """
 
-    def __init__(self, values: Floats, seed: int) -> None:
+    def __init__(self, values: Floats, seed: int, device: str = "cpu") -> None:
         rows = np.random.default_rng(seed).permutation(len(values))[:MOST_ROWS]
-        self._values = unit_free(values[np.sort(rows)])
+        self._values: Values = unit_free(values[np.sort(rows)])
+        self._at_once = 1
+        if device != "cpu":
+            import torch
+
+            self._values, self._at_once = torch.as_tensor(self._values, device=device), AT_ONCE
         self._found: dict[tuple[int, bytes], Floats] = {}
+
+    def work(self) -> float:
+        """Return the steps of all evaluations, each a factorisation with its inverse, and passes over the kernel."""
+        n = len(self._values)
+        return EVALUATIONS * (n**3 / 30 + 40 * n**2) / (GPU_CORES if self._at_once > 1 else 1)
+
+    def prepare(self, asked: Sequence[tuple[int, Bools]]) -> None:
+        """Fit the processes of some nodes with all their columns at the same time, where that is quicker."""
+        if self._at_once > 1:
+            new = {(node, inputs.tobytes()): (node, inputs) for node, inputs in asked if inputs.any()}
+            self._fit([one for key, one in new.items() if key not in self._found])
 
     def importance(self, node: int, candidates: Bools, given: Bools | None = None) -> Floats:
         """Return (d,) the relevance of each candidate beside the given columns, which add to 1; 0 for all others."""
         inputs = candidates if given is None else candidates | given
-        key = node, inputs.tobytes()
-        if key not in self._found:
-            found = np.zeros(len(inputs))
-            if inputs.any():
-                found[inputs] = relevance(self._values[:, inputs], self._values[:, node])
-            self._found[key] = found
+        if not inputs.any():
+            return np.zeros(len(inputs))
+        if (key := (node, inputs.tobytes())) not in self._found:
+            self._fit([(node, inputs)])
         kept: Floats = np.where(candidates, self._found[key], 0.0)
         kept /= max(kept.sum(), np.finfo(float).tiny)
         return kept
 
+    def _fit(self, asked: Sequence[tuple[int, Bools]]) -> None:
+        for start in range(0, len(asked), self._at_once):
+            part = asked[start : start + self._at_once]
+            inputs = np.stack([columns for _, columns in part])
+            found = relevance(self._values, [node for node, _ in part], inputs)
+            self._found.update({(node, own.tobytes()): row for (node, own), row in zip(part, found, strict=True)})
+
 
 def relevance(
-    inputs: Floats,  # (n, p) standardised
-    target: Floats,  # (n,)
+    values: Values,  # (n, d) standardised
+    nodes: list[int],
+    inputs: Bools,  # (m, d) of the process of each node
 ) -> Floats:
-    """Return (p,) the inverse squares of the length scales of the fitted process."""
-    p, deadline = inputs.shape[1], current()
+    """Return (m, d) the inverse squares of the length scales of the fitted processes, 0 for other columns."""
+    columns = np.flatnonzero(inputs.any(axis=0)).tolist()
+    chosen, p, deadline = inputs[:, columns].astype(np.float64), len(columns), current()
+    own = values[:, columns] * _like(values, chosen)[:, None, :]  # (m, n, p): columns of 0 have no effect
+    targets = values[:, nodes].T
 
-    def cost(point: Floats) -> tuple[float, Floats]:
+    def cost(points: Floats) -> tuple[Floats, Floats]:
         deadline.check()
-        return negative_evidence(point, inputs, target)
+        found = negative_evidence(_like(values, points), own, targets)
+        value, slope = (part if isinstance(part, np.ndarray) else part.cpu().numpy() for part in found)
+        return value, slope
 
-    first = np.log([*[FIRST_WEIGHT] * p, 1.0, FIRST_NOISE])
+    first = np.tile(np.log([*[FIRST_WEIGHT] * p, 1.0, FIRST_NOISE]), (len(nodes), 1))
+    low, high = np.array([*[WEIGHTS] * p, VARIANCES, NOISES]).T
     with one_blas_thread():
-        found = minimize(
-            cost, first, jac=True, method="L-BFGS-B",
-            bounds=[WEIGHTS] * p + [VARIANCES, NOISES], options={"maxiter": STEPS},
-        )  # fmt: skip
-    weights: Floats = np.exp(found.x[:p])
+        ends = descend(cost, first, low, high, EVALUATIONS)
+    weights = np.zeros(inputs.shape)
+    weights[:, columns] = np.exp(ends[:, :p]) * chosen
     return weights
 
 
 def negative_evidence(
-    point: Floats,  # (p + 2,) logarithms of the weights, of the function's variance, and of the noise's
-    inputs: Floats,  # (n, p)
-    target: Floats,  # (n,)
-) -> tuple[float, Floats]:
-    """Return minus the log evidence, up to a constant, and its gradient."""
-    n, p = inputs.shape
-    weights, (variance, noise) = np.exp(point[:p]), np.exp(point[p:])
-    scaled = inputs * np.sqrt(weights)
-    half = (scaled**2).sum(axis=1) / 2
-    kernel = variance * np.exp(scaled @ scaled.T - half[:, None] - half)
-    factor, failed = dpotrf(kernel + (noise + JITTER) * np.eye(n), lower=1)
-    if failed:
-        return np.inf, np.zeros(p + 2)
-    lower = np.tril(dpotri(factor, lower=1)[0])
-    inverse = lower + np.tril(lower, -1).T
-    solved = inverse @ target
-    value = target @ solved / 2 + np.log(np.diagonal(factor)).sum()
-    slope = (inverse - np.outer(solved, solved)) / 2
-    by_noise = noise * np.trace(slope)
+    points: Values,  # (m, p + 2) logarithms of the weights, of the function's variance, and of the noise's
+    inputs: Values,  # (m, n, p)
+    targets: Values,  # (m, n)
+) -> tuple[Values, Values]:
+    """Return minus the log evidence (m,) of each process, up to a constant, and its gradient (m, p + 2)."""
+    library, p = _library(points), inputs.shape[2]
+    weights, variance, noise = library.exp(points[:, :p]), library.exp(points[:, p]), library.exp(points[:, p + 1])
+    scaled = inputs * library.sqrt(weights)[:, None, :]
+    half = (scaled**2).sum(axis=2) / 2
+    kernel = variance[:, None, None] * library.exp(scaled @ scaled.mT - half[:, :, None] - half[:, None, :])
+    inverse, log_determinant = _inverted(kernel, noise + JITTER)
+    solved = (inverse @ targets[:, :, None])[:, :, 0]
+    value = ((targets * solved).sum(axis=1) + log_determinant) / 2
+    slope = (inverse - solved[:, :, None] * solved[:, None, :]) / 2
+    by_noise = noise * library.linalg.diagonal(slope).sum(axis=1)
     slope *= kernel
-    sums = slope.sum(axis=1)
-    by_weights = -weights * (inputs.T**2 @ sums - (inputs * (slope @ inputs)).sum(axis=0))
-    return float(value), np.concatenate([by_weights, [sums.sum(), by_noise]])
+    sums = slope.sum(axis=2)
+    by_weights = -weights * ((sums[:, None, :] @ inputs**2)[:, 0] - (inputs * (slope @ inputs)).sum(axis=1))
+    return value, library.concatenate([by_weights, sums.sum(axis=1)[:, None], by_noise[:, None]], 1)
+
+
+def _inverted(kernel: Values, noise: Values) -> tuple[Values, Values]:
+    """Return the inverses of kernel matrices (m, n, n) with noise, and the log determinants (m,) of these."""
+    library, n = _library(kernel), kernel.shape[1]
+    work = kernel + noise[:, None, None] * _like(kernel, np.eye(n))
+    if library is not np:
+        factor = library.linalg.cholesky(work)
+        return library.cholesky_inverse(factor), 2 * library.log(library.linalg.diagonal(factor)).sum(axis=1)
+    log_determinant = np.empty(len(work))
+    for place, matrix in enumerate(work):
+        dpotrf(matrix)
+        log_determinant[place] = 2 * np.log(np.diagonal(matrix)).sum()
+        dpotri(matrix)
+    lower = np.tril(work)
+    return lower + np.tril(lower, -1).mT, log_determinant
+
+
+def _library(array: Values) -> Any:
+    """Return the module whose functions take an array: NumPy, or torch."""
+    return np if isinstance(array, np.ndarray) else sys.modules["torch"]
+
+
+def _like(array: Values, values: Floats) -> Values:
+    """Return values where another array is."""
+    return values if isinstance(array, np.ndarray) else _library(array).as_tensor(values, device=array.device)
