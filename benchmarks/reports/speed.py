@@ -3,7 +3,7 @@
 import numpy as np
 
 from benchmarks.reports.tables import header
-from benchmarks.rows import Row
+from benchmarks.rows import Row, grouped
 from benchmarks.studies.core_speed import JOBS
 from benchmarks.studies.estimates import FIRST_JUDGED, SIZES, errors
 from benchmarks.studies.startup import STARTS
@@ -19,19 +19,27 @@ def markdown(header: list[str], lines: list[list[object]]) -> str:
 
 
 def call(rows: list[Row]) -> str:
-    """Return the seconds of whole calls, one line per preset, table and commit."""
-    lines = [
-        [
-            f"{row['machine']}, {row['threads']} threads" if row["device"] == "cpu" else row["machine"],
-            *(row["preset"], row["score_name"], row["graph"]),
-            *(f"{int(row[name]):,}" if row[name] else "" for name in ("candidates", "n_evals")),
-            *(row["first_seconds"], f"**{row['seconds']}**", row["cpu_seconds"], row["shd"]),
-            f"{row['drbo']}, {row['commit']}",
-        ]
-        for row in sorted(rows, key=lambda r: (r["device"], r["preset"], len(r["graph"]), r["graph"]))
-    ]
-    titles = "machine, preset, score, table, C, evaluations, first call, second call, CPU, SHD, version"
-    return markdown(titles.split(", "), lines)
+    """Return the seconds of whole calls, one line per preset, table and commit, over all seeds."""
+    keys = ("device", "machine", "threads", "preset", "score_name", "graph", "n", "candidates", "drbo", "commit")
+    lines = []
+    for key, some in sorted(grouped(rows, *keys).items(), key=lambda one: (*one[0][:5], len(one[0][5]), one[0][5:])):
+        own = dict(zip(keys, key, strict=True))
+        first = [row["first_seconds"] for row in some if row["first_seconds"]]
+        beside = [float(row["score"]) - float(row["true_score"]) for row in some if row.get("true_score")]
+        lines.append([
+            f"{own['machine']}, {own['threads']} threads" if own["device"] == "cpu" else own["machine"],
+            *(own["preset"], own["score_name"], own["graph"], f"{int(own['n']):,}"),
+            f"{int(own['candidates']):,}" if own["candidates"] else "",
+            f"{np.median([int(row['n_evals']) for row in some]):,.0f}",
+            *(len(some), first[0] if first else ""),
+            f"**{np.median([float(row['seconds']) for row in some]):.2f}**",
+            f"{np.median([float(row['cpu_seconds']) for row in some]):.2f}",
+            ", ".join(str(row["shd"]) for row in some),
+            f"{np.median(beside):.1f}" if beside else "",
+            f"{own['drbo']}, {own['commit']}",
+        ])  # fmt: skip
+    titles = "machine, preset, score, table, rows, C, evaluations, tables, first call, later calls, CPU, SHD"
+    return markdown([*titles.split(", "), "score above the true graph's", "version"], lines)
 
 
 def iteration(rows: list[Row]) -> str:
