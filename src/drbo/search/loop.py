@@ -101,9 +101,8 @@ class ProposalSearch(Search):
         self.promotion = Promotion(evaluator)
         self.recombiner = Recombiner(evaluator) if settings.parts.recombine else None
         self.screens = tuple(screens) if settings.parts.recombine and settings.parts.parent_sets else ()
-        self.found_by = "first design"
         self.stalled, self.screened = 0, 0.0  # iterations without a better score, and steps that screens took
-        self.empty = 0  # iterations in a row that evaluated nothing
+        self.found_by, self.empty = "first design", 0  # iterations in a row that evaluated nothing
         self.under_way: list[Dags] = []  # batches that were begun, the oldest first
         self.ahead = self._ahead()
         # Evaluations kept for a last polish: about two per node, at most a quarter of all.
@@ -189,8 +188,7 @@ class ProposalSearch(Search):
         evaluator = self.evaluator
         if self.recombiner is None or self.best is None or evaluator.score.n_nodes > EXACT_NODES:
             return
-        few = int(LAST_SHARE * evaluator.n_local)
-        families = every_family(self.constraints, evaluator.n_local + few)
+        families = every_family(self.constraints, evaluator.n_local + (few := int(LAST_SHARE * evaluator.n_local)))
         if families is None:
             return
         rest = families[~np.array(evaluator.is_known(families.keys()))]
@@ -286,10 +284,9 @@ class ProposalSearch(Search):
         fields.text("kind", ["proposals"])
         fields.generator("rng", self.rng)
         self.evaluator.restore(fields.part("evaluator"), self.constraints)
-        self.found_by = fields.text("found_by", FINDERS)
+        self.found_by, self.screened = fields.text("found_by", FINDERS), fields.number("screened", 0.0, np.inf)
         self.stalled, self.rounds, self.empty = (fields.integer(name) for name in ("stalled", "rounds", "empty"))
         self.reserve = fields.integer("reserve", 0, 2 * self.evaluator.score.n_nodes)
-        self.screened = fields.number("screened", 0.0, np.inf)
         started, self.best = self.rounds > 0, None
         if fields.has("best") or started:
             self.best = self.evaluator.restored(fields.part("best"), self.constraints)
