@@ -49,9 +49,9 @@ def test_plain_values_make_the_same_settings_again():
         Settings.from_dict({"paper": 3})
 
 
-def test_a_user_meets_fourteen_settings_and_those_of_the_paper():
+def test_a_user_meets_fifteen_settings_and_those_of_the_paper():
     public = public_settings()
-    assert len(public) - len(fields(PaperSettings)) == 14
+    assert len(public) - len(fields(PaperSettings)) == 15
     assert not public.keys() & {knob.name for knob in fields(Parts)}
     assert public["max_evals"]["default"] == 2_000
     assert "recombine" not in repr(Settings())  # parts are for ablations
