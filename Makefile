@@ -6,7 +6,7 @@ COVERAGE_FLOOR = 98
 # environment says otherwise: dozens of processes import the package.
 RUN_TESTS = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: audit axe demo lock golden pictures sbom soak test test-cpus test-faults test-handover test-hidden test-install test-light test-lower test-release test-sanitize test-slow docs lint type wheel bench bench-quick clean
+.PHONY: audit axe campaign demo lock golden pictures sbom soak test test-cpus test-faults test-handover test-hidden test-install test-light test-lower test-release test-sanitize test-slow docs lint type wheel bench bench-quick clean
 
 # Every file is checked against its hash, but that of torch (.ci/lock says why). The lock is for Python 3.11 on Linux;
 # elsewhere: make LOCKED= ...
@@ -127,7 +127,15 @@ test-faults: .venv/ready  ## kill, fuzz and starve it, in large numbers; writes 
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign size
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign overhead
 	$(BIN)/python -m tests.faults.campaign limits
+	DRBO_BOMBS=1 $(BIN)/python -m tests.faults.campaign bombs
 	$(BIN)/python -m tests.faults.campaign page
+
+# Two halves beside each other, on two cores: a little of every trial. Nothing is recorded.
+campaign: .venv/ready  ## limits, kills, bombs and forged files for every route and reader, in a few minutes
+	mkdir -p build
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign reduced --part limits > build/campaign-limits.txt 2>&1 & limits=$$!; \
+	  OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign reduced --part rest; rest=$$?; \
+	  wait $$limits; limits=$$?; cat build/campaign-limits.txt; exit $$((limits + rest))
 
 test-hidden: .venv/ready  ## 10,000 random tables with hidden causes: is every answer legal?
 	OMP_NUM_THREADS=1 DRBO_HIDDEN_TABLES=10000 $(BIN)/python -m pytest -q tests/search/ancestral/test_climb.py -k legal

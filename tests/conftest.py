@@ -1,5 +1,7 @@
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import nullcontext
 from itertools import permutations
 from pathlib import Path
 
@@ -16,6 +18,14 @@ settings.load_profile("seeded")
 
 def pytest_make_parametrize_id(config, val, argname):
     return readable(val, argname)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _unwatched() -> Iterator[None]:
+    """Commands that run inside of a test do not end its process, however slow the machine is."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("drbo.cli.interrupts._watched", lambda _run: nullcontext())
+        yield
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ function; :func:`current` returns it. Deadlines nest: an inner one also ends whe
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import StrEnum
@@ -22,6 +22,8 @@ LOOK_SECONDS = 0.05
 GRACE_SECONDS, GRACE_SHARE = 2.0, 0.1
 #: Whatever the limit says, a found graph may take so long to be pruned, or to be drawn.
 LEAST_SECONDS = 0.5
+#: A search, in which a user's score may hang, has so many seconds to notice that it has to end.
+HEARING_SECONDS = 1.5
 
 
 class Stop(StrEnum):
@@ -88,7 +90,9 @@ class Deadline:
         self.began = time.monotonic()
         self.seconds, self.at, self.least = seconds, math.inf, least
         self._around = _current.get()
-        self._asked = False  # somebody asked to stop
+        self._asked_at = math.inf  # when somebody asked to stop
+        self._told_at, self._patience = self.began, math.nan
+        self.so_far: Callable[[], Any] | None = None  # what the run would answer now; another thread may ask
         self._done = Event()
         self._entered = self._looking = False
         if seconds is not None:
@@ -112,7 +116,7 @@ class Deadline:
     @property
     def interrupted(self) -> bool:
         """Whether somebody asked to stop, here or around."""
-        return self._asked or (self._around is not None and self._around.interrupted)
+        return self._asked_at < math.inf or (self._around is not None and self._around.interrupted)
 
     def over(self) -> bool:
         """Tell whether the run has to end."""
@@ -129,7 +133,7 @@ class Deadline:
 
     def stop(self) -> None:
         """End the run now; may be called from any thread, and from the handler of a signal."""
-        self._asked = True
+        self._asked_at = min(self._asked_at, time.monotonic())
         self.flag[0] = 1
 
     def check(self, seconds: float = 0.0) -> None:
@@ -143,6 +147,25 @@ class Deadline:
         self.has_answer = True
         if self._around is not None:
             self._around.promise()
+
+    def answer_with(self, so_far: Callable[[], Any] | None, patience: float = math.nan) -> None:
+        """Say what the run would answer from here on, for the case that it hangs: see :meth:`late_at`.
+
+        Parameters
+        ----------
+        so_far : returns the answer, None where there is none yet; called by another thread.
+        patience : seconds that the run has to end once it has to; by default twice its grace. Infinity: nobody
+            answers in its place, because its result is being saved.
+        """
+        if self._around is not None:
+            self._around.answer_with(so_far, patience)
+        self.so_far, self._patience, self._told_at = so_far, patience, time.monotonic()
+
+    def late_at(self) -> float:
+        """Return the moment from which the run counts as hanging: it had to end, and has not for too long."""
+        end = min(self._end(), self._asked_at)
+        limit = self.seconds or 0.0 if end < self._asked_at else 0.0
+        return max(end, self._told_at) + (2 * grace(limit) if math.isnan(self._patience) else self._patience)
 
     def keep_back(self, seconds: float) -> None:
         """End so many seconds before the limit: they are needed to finish what the run has found."""

@@ -9,15 +9,16 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib import metadata
 from typing import Any
 
 import numpy as np
 
 import drbo
-from drbo.arrays import Bools, Floats
+from drbo.arrays import Floats
 from drbo.choices import ScoreChoice
+from drbo.claims.ancestral import unclimbed
 from drbo.claims.answer.findings import claims_of
 from drbo.claims.answer.prune import linear_weights
 from drbo.claims.answer.stages import STAGES, Answer, improved
@@ -25,18 +26,27 @@ from drbo.claims.checks.experiment_check import Mechanisms
 from drbo.claims.checks.noise_check import NoiseClaim
 from drbo.claims.checks.row_audit import RowAudit
 from drbo.claims.claim import Context, Inquiry
-from drbo.claims.denial import in_order
+from drbo.claims.denial import ClaimRecord, in_order
 from drbo.claims.experiments import shared_weights
 from drbo.claims.record import Claims
 from drbo.claims.registry import CLAIMS
-from drbo.claims.runner import Rulings, run_claims
+from drbo.claims.runner import NO_TIME, Rulings, run_claims
 from drbo.data.checks.facts import Audit, Finding
 from drbo.data.checks.impute import imputations
 from drbo.data.checks.prepare import Prepared
 from drbo.data.files.lock import locked
 from drbo.data.statistics.square import within
 from drbo.data.statistics.statistics import Statistics
-from drbo.deadline import Deadline, current, finishing
+from drbo.deadline import (
+    HEARING_SECONDS,
+    INTERRUPTED,
+    Deadline,
+    OutOfTimeError,
+    current,
+    finishing,
+    grace,
+)
+from drbo.errors import TimeLimitError
 from drbo.machine.torch_device import has_torch
 from drbo.problem import Problem, Request, prepare
 from drbo.result.pooling import pooled
@@ -56,9 +66,15 @@ MOST_KEPT_BACK = 0.25
 #: What a run leaves out when the time is over.
 NO_DIGEST = "the table was not hashed, so it cannot be recognised later as the data of this fit: time ran out"
 NO_CHECKPOINT = "the search was not saved: time ran out before it began"
+NO_WEIGHTS = "linear weights were not computed: time ran out"
+HUNG = "the search did not return in time; this is the best graph that it had found, without any check of it"
 NO_ROWS = "directions rest on the equivalence class: residuals cannot be checked, because only moments are known"
 NOT_ASKED = "the settings, or a preset of the paper, say claims=False"
 NOT_AUDITED = Audit(findings=(Finding("time limit", "the table was not audited: time ran out", serious=False),))
+
+
+#: Linear weights of a graph, raw and standardised.
+_Weights = tuple[Floats | None, Floats | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +96,17 @@ def fit(request: Request, data: Prepared, saved: Saved | None = None) -> Fitted:
 def _fit_completed(request: Request, data: Prepared) -> Fitted:
     """Fit completed copies of a table; keep the most typical result, with the shares of all."""
     m, results, choice = request.choices.policy.imputations, list[Result](), None
-    for k, copy in enumerate(imputations(data.table, m, request.seed)):
-        with Deadline(current().share(m - k)):
-            fitted = _fit_table(request, replace(data, table=copy), None, choice)  # one score for all copies
-        results.append(fitted.result)
-        choice = fitted.choice
-        if current().over():
-            break
+    try:
+        for k, copy in enumerate(imputations(data.table, m, request.seed)):
+            with Deadline(current().share(m - k)):
+                fitted = _fit_table(request, replace(data, table=copy), None, choice)  # one score for all copies
+            results.append(fitted.result)
+            choice = fitted.choice
+            if current().over():
+                break
+    except OutOfTimeError as late:
+        if not results:
+            raise TimeLimitError(f"{late} before missing cells were filled in", hint="raise time_limit") from late
     result = pooled(results, "imputation", request.seed, asked=m)
     result = replace(result, table=replace(result.table, sha256=data.table.digest()))
     return Fitted(result, fitted.choice)
@@ -102,6 +122,8 @@ def _fit_table(
         deadline = current()
         prepared = time.monotonic() - deadline.began
         deadline.keep_back(min(prepared, MOST_KEPT_BACK * (prepared + deadline.left())))
+        first = max(0.0, grace(deadline.seconds or 0.0) / 2 - deadline.left())  # as long as its first graph may take
+        deadline.answer_with(partial(so_far, problem, deadline), HEARING_SECONDS + first)
         return Fitted(tell(problem, search(problem, about)), problem.choice)
 
 
@@ -140,22 +162,41 @@ def _parameters(request: Request, settings: Settings) -> dict[str, Any]:
 
 def tell(problem: Problem, outcome: Outcome) -> Result:
     """Settle the answer of a search that is over, make all claims about it, and tell all of it."""
-    inquiry = _inquiry(problem, outcome)
+    deadline, inquiry = current(), _inquiry(problem, outcome)
+    deadline.answer_with(partial(so_far, problem, deadline))
     answer = improved(Answer.of(outcome), inquiry)
-    late = current().over()
+    late = deadline.over()
     with finishing():  # once for all that follows
         for stage in STAGES:
             answer = stage(answer, inquiry)
         asked = problem.settings.claims
         rulings = run_claims(CLAIMS, Context(inquiry=inquiry, answer=answer), "" if asked else NOT_ASKED)
+        weights = _weights(problem, answer)
     unhashed = problem.table.large and (late or problem.is_hurried)
     notes = (*problem.data.notes, *answer.outcome.notes, *answer.notes, *_skipped(inquiry, rulings))
-    notes = (*notes, *([NO_DIGEST] if unhashed else []))
-    result = _result(problem, answer, rulings, notes, "" if unhashed else problem.job.digest())
-    if answer.ancestral is None:
-        return result
-    blank: dict[str, Any] = {"claims": Claims(), "weights": None, "standardised_weights": None}  # about the DAG
-    return replace(result, hidden=answer.ancestral.rearranged(problem.job.restored), **blank)
+    notes = (*notes, *([NO_DIGEST] if unhashed else []), *([] if weights is not None else [NO_WEIGHTS]))
+    result = _result(problem, answer, rulings, notes, "" if unhashed else problem.job.digest(), weights)
+    deadline.answer_with(lambda: result)
+    return result
+
+
+def so_far(problem: Problem, deadline: Deadline) -> Result | None:
+    """Return the best graph of a search that does not return, about which nothing is claimed; None: it has none yet.
+
+    Called by another thread: it computes no local score, and tests nothing.
+    """
+    search, why = problem.course.state, deadline.reason or INTERRUPTED
+    if (best := search.best) is None:
+        return None
+    spent = search.evaluator.n_evals, search.evaluator.n_local
+    outcome = Outcome(best, search.found_by, *spent, *why, search.evaluator.fidelities, (HUNG,))
+    answer, inquiry = Answer.of(outcome), _inquiry(problem, outcome)
+    if inquiry.hidden:
+        answer = replace(answer, ancestral=unclimbed(problem.score, answer.dag, inquiry.constraints))
+    skipped = (ClaimRecord(name=one.name, status="skipped", why=NO_TIME, grounds=one.denies) for one in CLAIMS)
+    rulings = Rulings({}, (), tuple(skipped))
+    notes = (*problem.data.notes, HUNG, NO_WEIGHTS)
+    return _result(problem, answer, rulings, notes, "" if problem.table.large else problem.job.digest(), None)
 
 
 def _inquiry(problem: Problem, outcome: Outcome) -> Inquiry:
@@ -194,17 +235,24 @@ def _skipped(inquiry: Inquiry, rulings: Rulings) -> tuple[str, ...]:
     return (*([] if inquiry.control.n_rows else [NO_ROWS]), *told)
 
 
-def _result(problem: Problem, answer: Answer, rulings: Rulings, notes: tuple[str, ...], digest: str) -> Result:
+def _result(
+    problem: Problem,
+    answer: Answer,
+    rulings: Rulings,
+    notes: tuple[str, ...],
+    digest: str,
+    weights: _Weights | None,  # None: not computed
+) -> Result:
     """Return an answer and all that is said about it, over the given columns."""
     table, job, score, request = problem.table, problem.job, problem.score, problem.request
     pruned, outcome, findings = job.restored(answer.dag), answer.outcome, answer.findings
-    weights, standardised = _weights(problem, pruned, answer.dag)
-    return Result(
+    raw, standardised = weights or (None, None)
+    result = Result(
         names=table.names,
         dag=pruned,
         pruned_score=answer.score,
         pruner=answer.pruner,
-        weights=weights,
+        weights=raw,
         standardised_weights=standardised,
         scoring=Scoring(
             name=score.name,
@@ -238,17 +286,24 @@ def _result(problem: Problem, answer: Answer, rulings: Rulings, notes: tuple[str
         call=request.call,
         reasons=(*problem.reasons, *notes, *request.notes),
     )
+    if answer.ancestral is None:
+        return result
+    blank: dict[str, Any] = {"claims": Claims(), "weights": None, "standardised_weights": None}  # about the DAG
+    return replace(result, hidden=answer.ancestral.rearranged(problem.job.restored), **blank)
 
 
-def _weights(problem: Problem, dag: Bools, ordered: Bools) -> tuple[Floats | None, Floats | None]:
-    """Return the linear weights of a graph over the given columns, raw and standardised; ``ordered`` as in the job."""
+def _weights(problem: Problem, answer: Answer) -> _Weights | None:
+    """Return the linear weights of an answer over the given columns, raw and standardised; None: there was no time."""
     score, found = problem.score, None
-    if not score.linear_weights:
+    if not score.linear_weights or answer.ancestral is not None:
         return None, None
-    if not isinstance(score, ByExperiment):
-        found = linear_weights(score.scales(problem.table).rows_or_moments, dag)
-    elif (shared := shared_weights(score, ordered)) is not None:
-        found = problem.job.restored(shared[0]), problem.job.restored(shared[1])
+    try:
+        if not isinstance(score, ByExperiment):
+            found = linear_weights(score.scales(problem.table).rows_or_moments, problem.job.restored(answer.dag))
+        elif (shared := shared_weights(score, answer.dag)) is not None:
+            found = problem.job.restored(shared[0]), problem.job.restored(shared[1])
+    except OutOfTimeError:
+        return None
     for matrix in found or ():
         matrix.setflags(write=False)  # kept as it is, not copied
     return found or (None, None)

@@ -98,6 +98,8 @@ class TableCheck:
             ordered = sorted(self.findings, key=lambda finding: not finding.serious)
             found = [f"  {'attention' if f.serious else 'note':<10} {plain(f.text)}" for f in ordered]
             lines += ["", "Audit:", *(found or ["  no problems found"])]
+        else:
+            lines += ["", "Audit: left out, because it takes too long here."]
         if self.roots:
             names, known = ", ".join(plain(name) for name in self.roots), plain(words.roots(self.roots))
             lines += ["", "Suggestion:", f"  nothing in a table causes {names}; if that is true here, add {known}"]

@@ -2,7 +2,9 @@
 
     python -m tests.faults.bombs csv
 
-Each is read once. The outcome is a line of JSON: the answer, the seconds of CPU, and the bytes of memory that it took.
+Each is read once, as a user's file is: binary ones by the guarded process. The outcome is a line of JSON: the answer,
+the seconds of CPU, and the bytes of memory that it took. With --here, they are read in this process instead, by the
+checks of each format alone, which is all there is on systems without such limits.
 """
 
 import argparse
@@ -13,6 +15,7 @@ import io
 import json
 import os
 import re
+import resource
 import signal
 import struct
 import sys
@@ -28,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.faults import fuzz
+from tests.faults import bomb_tables, fuzz
 
 #: The share of their size that bombs have whose every byte is read: ``make test-faults`` throws whole ones.
 SHARE = float(os.environ.get("DRBO_BOMBS", "0.1"))
@@ -177,6 +180,22 @@ BOMBS: dict[str, dict[str, Callable[[], bytes]]] = {
         "long texts": lambda: _parquet_bomb(a=_repeated("x" * 2**20, 4096)),
         "long bytes": lambda: _parquet_bomb(a=_repeated(b"x" * 2**20, 4096)),
         "lists": lambda: _parquet_bomb(a=_lists(1000, 10_000)),
+        **bomb_tables.BOMBS["parquet"],
+    },
+    **{name: found for name, found in bomb_tables.BOMBS.items() if name != "parquet"},
+    "stdin": {
+        "gzip of 204 MB": lambda: _packed_text(b"a,b\n", b"1,2\n", 51_000_000),
+        "a workbook": bomb_tables.far_cell,
+        "an OpenDocument table": bomb_tables.open_document,
+        "columns that double": lambda: bomb_tables.BOMBS["sqlite"]["columns that double"](),
+        "coded long texts": lambda: bomb_tables.BOMBS["feather"]["coded long texts"](),
+    },
+    "encodings": {
+        "a line of nulls": lambda: b"\xff\xfe" + bytes(_part(30_000_000)),
+        "one character": lambda: "a;b\n".encode("utf-16") + "\u00e9".encode("utf-16-le") * _part(15_000_000),
+        "separators": lambda: "a;b\n".encode("utf-16") + ";".encode("utf-16-le") * _part(15_000_000),
+        "quotes": lambda: b'a;b\n"' + b"\xe9\n" * _part(15_000_000),
+        "blank lines": lambda: b"a;b\n1;\xe9\n" + b"\r" * _part(30_000_000),
     },
     "graph": {
         "many keys, one twice": lambda: _keys(_part(400_000)),
@@ -208,6 +227,12 @@ BOMBS: dict[str, dict[str, Callable[[], bytes]]] = {
 }
 
 
+#: Readers whose formats have checks that hold without a guarded process, too.
+CHECKED = ("parquet", "feather", "excel")
+#: Bombs that no check knows: the limits of the guarded process stop them.
+GUARDED_ONLY = frozenset[tuple[str, str]]()
+
+
 def _memory(field: str) -> int:
     status = Path("/proc/self/status").read_text()
     found = re.search(rf"{field}:\s+(\d+) kB", status)
@@ -215,15 +240,25 @@ def _memory(field: str) -> int:
     return 1024 * int(found[1])
 
 
+def _cpu() -> float:
+    """Return the seconds of CPU of this process and of those that it has waited for."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
 def outcome(reader: str, name: str, folder: Path) -> dict[str, Any]:
     """Read one bomb."""
+    from drbo.data.reading.guard import release
+
     raw = BOMBS[reader][name]()
     with tempfile.TemporaryDirectory() as other:
         fuzz.answer(reader, fuzz.READERS[reader][0]()[0], Path(other))  # libraries are loaded before
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
-    before, begun = _memory("VmRSS"), time.process_time()
+    before, begun = _memory("VmRSS"), _cpu()
     good, words = fuzz.answer(reader, raw, folder)
-    seconds, peak = time.process_time() - begun, _memory("VmHWM") - before
+    release()
+    seconds, peak = _cpu() - begun, _memory("VmHWM") - before
+    peak = max(peak, 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
     return {
         "bomb": f"{reader}: {name}", "size": len(raw), "good": good, "answer": words, "seconds": round(seconds, 2),
         "bytes": peak,
@@ -236,16 +271,23 @@ def main(words: list[str] | None = None) -> None:
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("readers", choices=list(BOMBS), nargs="+", metavar="reader")
-    fuzz.read_here()
+    parser.add_argument("--here", action="store_true", help="without the guarded process")
+    parser.add_argument("--most", type=int, help="so many bombs of each reader")
+    options = parser.parse_args(words)
+    if options.here:
+        fuzz.read_here()
+    fuzz.limit_memory()
     signal.signal(signal.SIGALRM, fuzz._ring)
     fuzz.CASE_SECONDS = 120  # the seconds of CPU are what counts
-    for reader in parser.parse_args(words).readers:
-        if (child := os.fork()) == 0:
-            for name in BOMBS[reader]:
+    for reader in options.readers:
+        for name in list(BOMBS[reader])[: options.most]:
+            if options.here and (reader, name) in GUARDED_ONLY:
+                continue
+            if (child := os.fork()) == 0:  # what one bomb takes is not counted for the next
                 with tempfile.TemporaryDirectory() as folder:
                     print(json.dumps(outcome(reader, name, Path(folder))), flush=True)
-            os._exit(0)
-        os.waitpid(child, 0)
+                os._exit(0)
+            os.waitpid(child, 0)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,13 @@
     python -m tests.faults.campaign size
     python -m tests.faults.campaign overhead
     python -m tests.faults.campaign limits
+    python -m tests.faults.campaign bombs
     python -m tests.faults.campaign page
+    python -m tests.faults.campaign reduced
 
-Each trial adds its outcome to ``outcome.json`` beside this file; the page is written from there, never by hand.
+Each trial adds its outcome to ``outcome.json`` beside this file, with the version and the commit that it tried; the
+page is written from there, never by hand. ``reduced`` is what ``make campaign`` runs: a little of everything in a few
+minutes, beside each other on two cores. It records nothing.
 """
 
 import argparse
@@ -35,11 +39,17 @@ from typing import Any
 
 import numpy as np
 
+import drbo
 from tests.faults.limits import limits
 from tests.faults.repeats import repeats
 from tests.forked import Forked, forked
 
-TRIALS = ["kills", "fuzz", "forged", "repeats", "dask", "size", "overhead", "limits"]
+TRIALS = ["kills", "fuzz", "forged", "repeats", "dask", "size", "overhead", "limits", "bombs"]
+#: Trials whose rows say whether a promise holds; a test refuses rows that are older than so many commits.
+PROMISES = ["kills", "fuzz", "forged", "repeats", "dask", "limits", "bombs"]
+MOST_COMMITS = 200
+#: Of the reduced campaign: kills of each search, bombs and forged files for each reader.
+REDUCED_KILLS, LEAST_BOMBS, REDUCED_FORGED = 2, 5, 20
 GUIDED = 5  # one guided case for so many at random: each takes several times as long
 
 OUTCOME = Path(__file__).with_name("outcome.json")
@@ -53,6 +63,10 @@ SEARCHES: dict[str, dict[str, Any]] = {
     "surrogate, 3 workers": {"score": "bge", "settings": {"max_evals": 60, "route": "surrogate"}},
     "paper": {"score": "bic-ev", "preset": "paper", "settings": {"max_evals": 200, "n_candidates": 2_000}},
 }
+
+
+#: The route of each search that is killed.
+REDUCED_ROUTES = {name: name.split(",")[0] for name in SEARCHES}
 
 
 def table(seed: int = 1) -> Any:
@@ -228,6 +242,39 @@ def fuzzed(times: int, seed: int = 11) -> list[dict[str, Any]]:
     return rows
 
 
+def guarded(times: int, seed: int = 17) -> list[dict[str, Any]]:
+    """Fuzz every reader of tables with a few files, which are read as a user's are: by the guarded process."""
+    from tests.faults.bombs import BOMBS
+    from tests.faults.fuzz import READERS
+
+    rows = []
+    for reader in [name for name in READERS if name in BOMBS]:
+        found = _fuzzed(reader, times, seed, ["--guarded"])
+        note = f"slowest {found['slowest']} s"
+        rows.append({"reader": reader, "tried": found["cases"], "failed": found["escapes"], "note": note})
+    return rows
+
+
+def reduced(part: str) -> int:
+    """Run one half of the reduced campaign: ``limits``, or the rest; return how much failed."""
+    from drbo.machine.threads import use_threads
+    from tests.faults.limits import REDUCED
+
+    start = time.monotonic()
+    if part == "limits":
+        rows = limits(cases=REDUCED, busy=True)
+    else:
+        use_threads(1)
+        rows = [*kills(REDUCED_KILLS, seed=3), *bombed(LEAST_BOMBS), *guarded(REDUCED_FORGED)]
+        for row in rows:
+            print(row, flush=True)
+    failed = sum(row["failed"] for row in rows)
+    print(
+        f"reduced campaign, {part}: {failed} of {len(rows)} rows failed; {time.monotonic() - start:.0f} s", flush=True
+    )
+    return failed
+
+
 def _fuzzed(reader: str, times: int, seed: int, words: list[str]) -> dict[str, Any]:
     command = [sys.executable, "-m", "tests.faults.fuzz", reader, "--cases", str(times), "--seed", str(seed), *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
@@ -239,6 +286,25 @@ def _fuzzed(reader: str, times: int, seed: int, words: list[str]) -> dict[str, A
     if outcome["escapes"]:
         print(outcome["examples"], file=sys.stderr)
     return outcome
+
+
+def bombed(most: int | None = None) -> list[dict[str, Any]]:
+    """Read the bombs of every reader as a user's files are read, in a process whose memory is limited."""
+    from tests.faults.bombs import BOMBS, MAX_BYTES, MAX_SECONDS
+
+    rows = []
+    for reader in BOMBS:
+        words = [sys.executable, "-m", "tests.faults.bombs", reader, *([] if most is None else ["--most", str(most)])]
+        done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
+        found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        tried = len(list(BOMBS[reader])[:most])
+        bad = [one for one in found if not one["good"] or one["seconds"] > MAX_SECONDS or one["bytes"] > MAX_BYTES]
+        if bad or len(found) < tried:
+            print(bad, done.stderr[-2000:], file=sys.stderr)
+        note = f"at most {max(one['seconds'] for one in found):.1f} s of CPU" if found else "the process died"
+        note += f" and {max(one['bytes'] for one in found) / 2**20:,.0f} MiB" if found else ""
+        rows.append({"reader": reader, "tried": tried, "failed": len(bad) + tried - len(found), "note": note})
+    return rows
 
 
 def forged(times: int, seed: int = 11) -> dict[str, Any]:
@@ -391,13 +457,30 @@ def _killer(client: Any, every: float) -> Callable[[], int]:
 def record(name: str, value: Any) -> None:
     """Keep the outcome of a trial."""
     outcome = json.loads(OUTCOME.read_text()) if OUTCOME.exists() else {}
-    outcome[name] = {"value": value, "machine": f"{os.cpu_count()} cores {platform.machine()}"}
+    machine = f"{os.cpu_count()} cores {platform.machine()}"
+    outcome[name] = {"value": value, "machine": machine, "version": drbo.__version__, **provenance()}
     OUTCOME.write_text(json.dumps(outcome, indent=1, sort_keys=True) + "\n")
+
+
+def provenance() -> dict[str, Any]:
+    """Return the commit that is tried and its number; nothing where there is no history."""
+    number, commit = git("rev-list", "--count", "HEAD"), git("rev-parse", "--short=10", "HEAD")
+    return {"commit": commit, "number": int(number)} if number and commit else {}
+
+
+def git(*words: str) -> str:
+    """Return what git says; nothing where it cannot."""
+    try:
+        done = subprocess.run(["git", *words], capture_output=True, text=True, check=False, cwd=ROOT)
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
 
 
 def page() -> str:
     """Return docs/faults.md."""
-    outcome = {name: item["value"] for name, item in json.loads(OUTCOME.read_text()).items()}
+    kept = json.loads(OUTCOME.read_text())
+    outcome = {name: item["value"] for name, item in kept.items()}
     rows = []
     for row in outcome.get("kills", []):
         promise = (
@@ -410,6 +493,9 @@ def page() -> str:
     if "dask" in outcome:
         promise = "killed workers of a Dask cluster lose nothing, and the result is that of one process"
         rows.append([promise, "campaign dask", outcome["dask"]])
+    for row in outcome.get("bombs", []):
+        promise = f"a bomb for the reader of {row['reader']} is refused within 10 s and 1 GiB"
+        rows.append([promise, f"bombs {row['reader']}", row])
     for row in outcome.get("fuzz", []):
         promise = f"a hostile {row['reader']} file is refused in words or read: no traceback, hang or full memory"
         rows.append([promise, f"fuzz {row['reader']}", row])
@@ -423,12 +509,18 @@ def page() -> str:
         "# What has been tried to break it",
         "",
         "Made by `make test-faults` from the outcome of its trials (`tests/faults/outcome.json`); not written by hand.",
+        "The commit of each trial is below; a test fails where one is older than 200 commits. `make campaign` runs a",
+        "little of everything in a few minutes, on every change.",
         "",
         "| promise | trial | times tried | failures | |",
         "|---|---|---|---|---|",
         *(f"| {p} | `{t}` | {v['tried']:,} | {v['failed']} | {v['note']} |" for p, t, v in rows),
     ]
     lines += _figures(outcome)
+    lines += ["", "| trial | version | commit | machine |", "|---|---|---|---|"]
+    for name, item in kept.items():
+        commit = f"`{item['commit']}`" if "commit" in item else "not recorded"
+        lines.append(f"| {name} | {item.get('version', 'not recorded')} | {commit} | {item['machine']} |")
     lines += ["", "## Tests", "", "Also in `make test`, in smaller numbers: `tests/faults`.", ""]
     for path in sorted(Path(__file__).parent.glob("test_*.py")):
         words = path.read_text().split('"""')[1].split("\n")[0]
@@ -480,14 +572,18 @@ def _figures(outcome: dict[str, Any]) -> list[str]:
 def main() -> int:
     """Run one trial, or write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("trial", choices=[*TRIALS, "page"])
+    parser.add_argument("trial", choices=[*TRIALS, "page", "reduced"])
+    parser.add_argument("--part", choices=["limits", "rest"], default="rest", help="reduced: which half of it")
     parser.add_argument("--times", type=int, default=10)
     parser.add_argument("--only", default="", help="limits: those whose route or table holds these words")
     options = parser.parse_args()
     if options.trial == "page":
         PAGE.write_text(page())
         return 0
+    if options.trial == "reduced":
+        return int(reduced(options.part) > 0)
     trials: dict[str, Callable[[], Any]] = {
+        "bombs": bombed,
         "kills": lambda: kills(options.times),
         "fuzz": lambda: fuzzed(options.times),
         "forged": lambda: forged(options.times),

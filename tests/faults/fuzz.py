@@ -650,6 +650,7 @@ READERS: dict[str, tuple[Callable[[], list[bytes]], Mutator, Callable[[bytes, Pa
     "excel": (fuzz_tables.excel_seeds, _zip_mutant, fuzz_tables.read_excel),
     "feather": (fuzz_tables.feather_seeds, _mutated_bytes, fuzz_tables.read_feather),
     "sqlite": (fuzz_tables.sqlite_seeds, _page_mutant, fuzz_tables.read_sqlite),
+    "duckdb": (fuzz_tables.duckdb_seeds, _page_mutant, fuzz_tables.read_duckdb),
     "encodings": (fuzz_tables.encoding_seeds, _mutated_bytes, fuzz_tables.read_encodings),
     "stdin": (fuzz_tables.stdin_seeds, _csv_mutant, fuzz_tables.read_stdin),
     "npz": (_npz_seeds, _zip_mutant, _read_npz),
@@ -829,8 +830,10 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=float, default=1e9, help="stop earlier")
     parser.add_argument("--keep", action="store_true", help="add inputs with new answers to the corpus")
     parser.add_argument("--guided", action="store_true", help="let atheris choose inputs by the branches they reach")
+    parser.add_argument("--guarded", action="store_true", help="read binary files by the guarded process, as users do")
     options = parser.parse_args(words)
-    read_here()
+    if not options.guarded:
+        read_here()
     signal.signal(signal.SIGALRM, _ring)
     if options.guided:
         fuzz_guided(lambda: Fuzzer(options.readers[0], keep=options.keep), options.cases, options.seed)

@@ -84,6 +84,16 @@ def sqlite_seeds() -> list[bytes]:
     return found
 
 
+def duckdb_seeds() -> list[bytes]:
+    from tests.faults.bomb_tables import duck_database
+
+    few = "CREATE TABLE t AS SELECT range AS a, range * 1.5 AS b, 'x' || range AS c FROM range(9)"
+    return [
+        duck_database(few),
+        duck_database(few, 'CREATE TABLE "odd ""name" (x INTEGER)', "CREATE VIEW v AS SELECT 1"),
+    ]
+
+
 def encoding_seeds() -> list[bytes]:
     return [TEXT.encode(name) for name in ("utf-8", "utf-8-sig", "cp1252", "utf-16", "utf-16-be", "utf-16-le")]
 
@@ -106,6 +116,11 @@ def read_feather(raw: bytes, folder: Path) -> None:
 def read_sqlite(raw: bytes, folder: Path) -> None:
     (folder / "t.db").write_bytes(raw)
     described((folder / "t.db", {}), (f"{folder / 't.db'}::v", {}), (f"{folder / 't.db'}::t", {}))
+
+
+def read_duckdb(raw: bytes, folder: Path) -> None:
+    (folder / "t.duckdb").write_bytes(raw)
+    described((folder / "t.duckdb", {}), (f"{folder / 't.duckdb'}::t", {}))
 
 
 def read_encodings(raw: bytes, folder: Path) -> None:

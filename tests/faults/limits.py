@@ -1,7 +1,7 @@
 """Whether time limits, signals and memory limits hold: the program itself is run, timed and weighed.
 
 Seconds count from the start of the process to its end, reading included, with compiled code in the cache. The machine
-should do nothing else.
+should do nothing else; the reduced campaign, which runs beside other trials, allows more (:func:`allowed_beyond`).
 """
 
 import json
@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,10 +21,13 @@ import numpy as np
 
 from drbo.deadline import grace
 
+ROOT = Path(__file__).parents[2]
 #: What a table may take, in units of its own size in float64, beyond what the same run takes with few rows.
 MOST_COPIES = 3.0
 #: A signal is sent so long after the search has begun, at the latest.
 SIGNAL_SECONDS = 3.0
+#: Seconds of a small fit on two cores of which one does something else. On slower machines limits are longer.
+QUIET_SECONDS = 4.0
 #: Routes that are ended after the search, which may end by itself.
 AFTER_THE_SEARCH = ("bootstrap", "seeds", "imputations", "exact")
 
@@ -33,7 +36,7 @@ AFTER_THE_SEARCH = ("bootstrap", "seeds", "imputations", "exact")
 class Case:
     """A run of the program, and what ends it."""
 
-    route: str
+    route: str  # its first words are one of drbo.settings, or a word of WAYS
     table: str  # as in TABLES
     words: tuple[str, ...]
     limit: float | None = None  # seconds; None: a signal ends it, or it ends by itself
@@ -57,7 +60,35 @@ def _holes() -> np.ndarray:
     return values
 
 
-TABLES: dict[str, Callable[[], np.ndarray]] = {
+def pairs(d: int, n: int) -> np.ndarray:
+    """Return columns of which every two are linked, which leaves the direction of every edge open."""
+    values = np.random.default_rng(0).standard_normal((n, d))
+    values[:, 1::2] = 0.8 * values[:, ::2] + 0.6 * values[:, 1::2]
+    return values
+
+
+def _mixed() -> Any:
+    import pandas as pd
+
+    frame = pd.DataFrame(pairs(200, 1_000)).add_prefix("v")
+    return frame.assign(**{name: np.where(frame[name] > 0, "high", "low") for name in frame.columns[::2]})
+
+
+def _experiments() -> Any:
+    import pandas as pd
+
+    frame = pd.DataFrame(pairs(300, 2_000)).add_prefix("v").assign(run=np.repeat(["plain", "a", "b", "c"], 500))
+    for k, name in enumerate("abc"):
+        frame.loc[frame["run"] == name, frame.columns[10 * k : 10 * k + 10]] += 2
+    return frame
+
+
+TABLES: dict[str, Callable[[], Any]] = {
+    "3,000 linked columns x 1,000 rows": lambda: pairs(3_000, 1_000),
+    "1,000 linked columns x 1,000 rows": lambda: pairs(1_000, 1_000),
+    "30 columns x 1,000,000 rows": lambda: pairs(30, 1_000_000),
+    "200 columns x 1,000 rows, half of them categories": _mixed,
+    "300 columns x 2,000 rows, 4 experiments": _experiments,
     "3,000 columns x 1,000 rows": lambda: _numbers("3000ER2", 1_000),
     "1,000 columns x 2,000 rows": lambda: _numbers("1000ER2", 2_000),
     "300 columns x 1,000 rows": lambda: _numbers("300ER2", 1_000),
@@ -76,7 +107,34 @@ SMALL, KERNELS = "30 columns x 500 rows", "8 columns x 3,000 rows"
 RESAMPLES = ("--bootstrap", "100000")
 ENDLESS = ("--set", "order_patience=100000")
 EXACT = ("--set", "exact=on")
+HANGING = "tests.faults.hanging"
+PAIRS, ROWS = "1,000 linked columns x 1,000 rows", "30 columns x 1,000,000 rows"
+#: One limit for each route, for tables of each kind and for each way to hang, in few minutes.
+REDUCED = (
+    Case("orders", "3,000 linked columns x 1,000 rows", (), limit=15),
+    Case("orders", PAIRS, (), limit=8),
+    Case("orders", ROWS, (), limit=10, suffix="npy"),
+    Case("stream", ROWS, ("--read", "stream=true"), limit=10, suffix="parquet"),
+    Case("hidden", PAIRS, ("--hidden",), limit=10),
+    Case("experiments", "300 columns x 2,000 rows, 4 experiments", ("--experiment", "run", "--control", "plain"),
+         limit=8, suffix="csv"),
+    Case("mixed", "200 columns x 1,000 rows, half of them categories", (), limit=8, suffix="csv"),
+    Case("bootstrap", SMALL, RESAMPLES, limit=8),
+    Case("seeds", SMALL, ("--set", "seeds=1000"), limit=8),
+    Case("imputations", "30 columns x 500 rows, 5% missing", ("--missing", "impute"), limit=8),
+    Case("exact, by tables", "22 columns x 1,000 rows", EXACT, limit=8),
+    Case("surrogate", "100 columns x 1,000 rows", ("--set", "route=surrogate"), limit=10),
+    Case("paper", "100 columns x 1,000 rows", ("--set", "preset=paper"), limit=10),
+    Case("own score that sleeps", "8 columns x 200 rows", ("--score", f"{HANGING}:Sleeping"), limit=7),
+    Case("own score that is busy", "8 columns x 200 rows", ("--score", f"{HANGING}:Busy"), limit=7),
+    Case("own score in compiled code", "8 columns x 200 rows", ("--score", f"{HANGING}:Compiled"),
+         signal=signal.SIGTERM, code=130),
+)  # fmt: skip
+#: What a case may be about beside a route.
+WAYS = ("stream", "hidden", "experiments", "mixed", "bootstrap", "seeds", "imputations", "exact", "gp", "own", "resume",
+        "judge", "check", "reading")  # fmt: skip
 CASES = (
+    *REDUCED,
     Case("orders", WIDE, (), limit=30),
     Case("orders", "1,000 columns x 2,000 rows", (), limit=20),
     Case("orders", LONG, (), limit=10, suffix="parquet"),
@@ -119,11 +177,19 @@ class Run:
     words: str
 
 
+def allowed_beyond(limit: float, *, busy: bool) -> float:
+    """Return how many seconds after its limit a run may end: on a quiet machine, and beside two busy processes.
+
+    The seconds are those of a machine whose pace is 1 (:meth:`Trial.measure`).
+    """
+    return max(5.0, 0.25 * limit) if busy else grace(limit)
+
+
 def run(words: list[str], number: int | None = None, patience: float = 4 * SIGNAL_SECONDS) -> Run:
     """Run the program; with a signal, send it once the search is under way, or when the patience is over."""
     start = time.monotonic()
     with tempfile.TemporaryFile("w+") as talk:
-        process = subprocess.Popen([sys.executable, "-m", "drbo", *words], stdout=talk, stderr=talk)
+        process = subprocess.Popen([sys.executable, "-m", "drbo", *words], stdout=talk, stderr=talk, cwd=ROOT)
         sent = start
         if number is not None:
             _wait_for_search(process, talk, patience)
@@ -153,8 +219,11 @@ def _wait_for_search(process: "subprocess.Popen[bytes]", talk: Any, patience: fl
                 return
 
 
-def write(values: np.ndarray, path: Path) -> Path:
+def write(values: Any, path: Path) -> Path:
     """Write a table as the ending of the name says."""
+    if hasattr(values, "to_csv"):
+        values.to_csv(path, index=False)
+        return path
     names = [f"v{j}" for j in range(values.shape[1])]
     if path.suffix == ".npz":
         np.savez(path, X=values, names=np.array(names))
@@ -180,8 +249,8 @@ def made(name: str, path: Path) -> Path:
 class Trial:
     """All cases, with the tables that they share in one folder."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, *, busy: bool = False) -> None:
+        self.folder, self.busy, self.pace = folder, busy, 1.0
         self.table = cache(self._table)
         self.memory_of_short = cache(self._memory_of_short)
         self.reading = cache(self._reading)
@@ -201,6 +270,12 @@ class Trial:
         subprocess.run([sys.executable, "-c", code, str(path)], check=True)
         return time.monotonic() - start
 
+    def measure(self) -> None:
+        """Set the pace of the machine: how many times longer than on a quiet one a small fit takes."""
+        start = time.monotonic()
+        run(["fit", str(self.table("8 columns x 200 rows", "npz")), "--set", "order_patience=1", "-q"])
+        self.pace = max(1.0, (time.monotonic() - start) / QUIET_SECONDS)
+
     def warm_up(self) -> None:
         """Compile what the cases need."""
         small = str(self.table("8 columns x 200 rows", "npz"))
@@ -212,6 +287,8 @@ class Trial:
     def outcome(self, case: Case) -> dict[str, Any]:
         """Return a row of the table of limits."""
         path, output = self.table(case.table, case.suffix), self.folder / "run"
+        if case.limit is not None:
+            case = replace(case, limit=round(self.pace * case.limit, 1))
         if case.first:
             run(["fit", str(path), "-o", str(output), "--force", *case.first])
         words = {
@@ -230,9 +307,10 @@ class Trial:
         seconds, allowed, note = found.seconds + spent, np.inf, ""
         ends = f"{case.limit:g} s" if case.limit is not None else "by itself"
         if case.signal is not None:
-            ends, seconds, allowed = signal.Signals(case.signal).name, found.after_signal, grace(0.0)
+            ends, seconds = signal.Signals(case.signal).name, found.after_signal
+            allowed = allowed_beyond(0.0, busy=self.busy) * self.pace
         elif case.limit is not None:
-            allowed = case.limit + grace(case.limit)
+            allowed = case.limit + allowed_beyond(case.limit, busy=self.busy) * self.pace
         elif case.most is not None:
             allowed = case.most
         if case.suffix == "csv" and case.limit is not None:
@@ -270,14 +348,17 @@ def _problems(case: Case, output: Path) -> list[str]:
     return [] if ended else [f"it ended otherwise: {result.stopped}"]
 
 
-def limits(only: str = "") -> list[dict[str, Any]]:
+def limits(only: str = "", cases: tuple[Case, ...] = CASES, *, busy: bool = False) -> list[dict[str, Any]]:
     """Try all cases, or those whose route or table holds some words; return the table of limits."""
     rows = []
     with tempfile.TemporaryDirectory() as place:
-        trial = Trial(Path(place))
-        trial.warm_up()
-        for case in CASES:
+        trial = Trial(Path(place), busy=busy)
+        if cases is CASES:
+            trial.warm_up()
+        for case in cases:
             if only in f"{case.route} {case.table} {case.suffix}":
+                if busy:
+                    trial.measure()
                 rows.append(trial.outcome(case))
                 print(rows[-1], flush=True)
     return rows

@@ -78,19 +78,13 @@ def test_mutants_are_refused_or_read(reader, fuzzed):
     assert outcome["slowest"] < 5
 
 
-@pytest.fixture(scope="module")
-def bombed():
-    """What became of all bombs."""
-    done = forked(lambda: bombs.main(list(bombs.BOMBS)))
-    assert done.code == 0, done.out + done.err
-    return [json.loads(line) for line in done.out.splitlines()], done.err
-
-
 @pytest.mark.parametrize("reader", list(bombs.BOMBS))
-def test_bombs_are_refused_within_seconds_and_a_gigabyte(reader, bombed):
-    every, words = bombed
-    outcomes = [outcome for outcome in every if outcome["bomb"].startswith(f"{reader}: ")]
-    assert len(outcomes) == len(bombs.BOMBS[reader]), words
+def test_bombs_are_refused_within_seconds_and_a_gigabyte(reader):
+    """By the checks of each format alone; the reduced campaign reads them as a user does, in a guarded process."""
+    names = [name for name in bombs.BOMBS[reader] if (reader, name) not in bombs.GUARDED_ONLY]
+    done = forked(lambda: bombs.main([reader, "--here"]))
+    outcomes, words = [json.loads(line) for line in done.out.splitlines()], done.out + done.err
+    assert len(outcomes) == len(names), words
     for outcome in outcomes:
         assert outcome["good"], outcome
         assert outcome["seconds"] < bombs.MAX_SECONDS, outcome

@@ -159,13 +159,14 @@ def test_shared_moments_leave_out_changed_experiments():
     score = ExperimentBIC(table)
     changed = np.zeros((4, 4), dtype=bool)
     changed[1, 2] = True
-    units = np.outer(table.values.std(axis=0), table.values.std(axis=0))
-    kept = table.values[table.experiments.codes != 2]
-    covariances, deviations = score.shared_moments(changed)
-    found = covariances * units
-    np.testing.assert_allclose(deviations, table.values.std(axis=0), rtol=1e-9)
-    np.testing.assert_allclose(found[1], np.cov(kept.T, ddof=0), rtol=1e-9)
-    np.testing.assert_allclose(found[0], np.cov(table.values.T, ddof=0), rtol=1e-9)
+    dag = np.array([[0, 1, 0, 0], [0, 0, 0, 0], [0, 1, 0, 0], [0, 1, 0, 0]], dtype=bool)
+    kept, spread = table.values[table.experiments.codes != 2], table.values.std(axis=0)
+    covariances, deviations = score.shared_moments(dag, changed)
+    np.testing.assert_allclose(deviations, spread, rtol=1e-9)
+    family = [0, 2, 3, 1]  # the parents of column 1, and itself
+    units = np.outer(spread[family], spread[family])
+    np.testing.assert_allclose(covariances[1] * units, np.cov(kept.T[family], ddof=0), rtol=1e-9)
+    np.testing.assert_allclose(covariances[0] * spread[0] ** 2, [[table.values[:, 0].var()]], rtol=1e-9)
 
 
 def test_a_recording_step_is_that_of_repeated_values():

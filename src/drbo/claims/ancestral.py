@@ -8,13 +8,13 @@ import numpy as np
 from drbo.arrays import Bools, Floats
 from drbo.claims.record import AncestralRecord
 from drbo.constraints import Constraints
-from drbo.deadline import OutOfTimeError
+from drbo.deadline import OutOfTimeError, no_deadline
 from drbo.errors import KnowledgeError
 from drbo.graph.dag import descendants
-from drbo.graph.mag import CIRCLE, NO_EDGE, Marks
+from drbo.graph.mag import CIRCLE, NO_EDGE, Mag, Marks
 from drbo.graph.pag import pag_of
 from drbo.scores.base import Score
-from drbo.search.ancestral.climb import LEAST_GAIN, WALKS, Climbed, climb
+from drbo.search.ancestral.climb import LEAST_GAIN, WALKS, Climbed, climb, obeying
 from drbo.search.ancestral.gfci import PartialCorrelations, second_opinion
 from drbo.search.ancestral.listing import MOST_COLUMNS, REACH, proved
 from drbo.search.ancestral.ricf import DistrictScores
@@ -105,19 +105,43 @@ def ancestral_answer(score: Score, dag: Bools, constraints: Constraints, seed: i
     >>> found.gain, found.second.tolist()
     (0.0, [[0, 1], [1, 0]])
     """
-    answer = ancestral_graph(score, dag, constraints, seed, reach=REACH)
+    try:
+        answer = ancestral_graph(score, dag, constraints, seed, reach=REACH)
+    except OutOfTimeError:
+        return unclimbed(score, dag, constraints)
     graph, scores, required = answer.found.graph, answer.scores, constraints.required
-    tests = PartialCorrelations(scores.correlation, scores.n_rows)
-    opinions = [second_opinion(dag, tests, alpha) for alpha in LEVELS]
+    try:
+        tests = PartialCorrelations(scores.correlation, scores.n_rows)
+        second = common_marks([second_opinion(dag, tests, alpha) for alpha in LEVELS])
+        close = _close(answer, losses_of_marks(scores, graph, pag_of(graph), required))
+    except OutOfTimeError:
+        return _unconfirmed(graph, answer.found.gain)
     return AncestralRecord(
         directed=graph.directed,
         bidirected=graph.bidirected,
         gain=answer.found.gain,
-        second=common_marks(opinions),
+        second=second,
         whole=answer.found.whole,
         lead=answer.lead,
-        close=_close(answer, losses_of_marks(scores, graph, pag_of(graph), required)),
+        close=close,
     )
+
+
+def unclimbed(score: Score, dag: Bools, constraints: Constraints) -> AncestralRecord:
+    """Return the answer where there was no time to climb: the best DAG, none of whose marks is confirmed."""
+    never, required = known_causes(constraints)
+    with no_deadline():
+        graph = obeying(DistrictScores.of(score, never), dag, required)
+    return _unconfirmed(graph, 0.0)
+
+
+def _unconfirmed(graph: Mag, gain: float) -> AncestralRecord:
+    """Return a graph whose marks no test was asked about."""
+    second = np.where(graph.adjacent, CIRCLE, NO_EDGE).astype(np.int8)
+    return AncestralRecord(
+        directed=graph.directed, bidirected=graph.bidirected, gain=gain, second=second, whole=False,
+        close=graph.adjacent,
+    )  # fmt: skip
 
 
 def _close(answer: Ancestral, losses: Floats) -> Bools:

@@ -17,6 +17,7 @@ from drbo.claims.record import ExperimentRecord, Target
 from drbo.claims.why import mpdag
 from drbo.constraints import Constraints
 from drbo.data.statistics.statistics import Statistics
+from drbo.deadline import current
 from drbo.graph.dag import dag_to_cpdag, meek_closure
 from drbo.scores.base import Score
 from drbo.scores.by_experiment import HARD, SHARED, SOFT, ByExperiment
@@ -143,14 +144,15 @@ def shared_weights(score: ByExperiment, dag: Bools) -> tuple[Floats, Floats] | N
 
     Columns have variance 1 over the whole table in the standardised ones. None: they are no numbers.
     """
-    shared = score.shared_moments(score.changes(Families.from_dags(dag[None])).changed)
+    shared = score.shared_moments(dag, score.changes(Families.from_dags(dag[None])).changed)
     if shared is None:
         return None
     standardised = np.zeros(dag.shape)
-    for node, covariance in enumerate(shared.covariances):
-        one = np.zeros_like(dag)
-        one[:, node] = dag[:, node]
-        standardised[:, node] = linear_weights(covariance, one, covariance=True)[0][:, node]
+    for node in np.flatnonzero(dag.any(axis=0)).tolist():
+        covariance = shared.covariances[node]
+        family = np.zeros(covariance.shape, dtype=bool)
+        family[:-1, -1] = True
+        standardised[dag[:, node], node] = linear_weights(covariance, family, covariance=True)[0][:-1, -1]
     return standardised * shared.deviations / shared.deviations[:, None], standardised
 
 
@@ -176,6 +178,7 @@ def unfollowed(
     place = {name: j for j, name in enumerate(table.names)}
     control, found, followed = table.values[table.runs.control], dict[tuple[str, str], str](), set[Any]()
     for code, label in enumerate(record.labels[1:], start=1):
+        current().check()
         own, targets = table.values[table.runs.codes == code], record.targets_of(label)
         error = np.sqrt(own.var(axis=0) / len(own) + control.var(axis=0) / len(control))
         moved = np.abs(own.mean(axis=0) - control.mean(axis=0))

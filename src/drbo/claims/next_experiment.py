@@ -10,7 +10,7 @@ follows" against "it does not" is about normal with mean nk and variance 2nk, wh
 the correlation of the two columns in the experiment if the other one follows. An edge is settled at odds of 100.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -21,6 +21,7 @@ from scipy.special import ndtr
 
 from drbo.arrays import Bools, Floats, Indices
 from drbo.claims.orientations import MOST_LISTED, SAMPLED, Ways, closure, entropy
+from drbo.deadline import current
 from drbo.graph.dag import topological_order
 
 #: An experiment settles a direction if the evidence for it is this many times that for the reverse (Jeffreys).
@@ -185,6 +186,13 @@ class Mixture:
         """Return the expected information, in bits, of one experiment on each of some columns."""
         return sum(share * left.information(nodes) for share, left in self.cases)
 
+    def _gains(self, left: Sequence[int], chosen: list[int], known: float) -> Iterator[float]:
+        """Yield the information that each further column adds; the deadline ends it."""
+        deadline = current()
+        for node in left:
+            deadline.check()
+            yield self.information([*chosen, node]) - known
+
     def batch(self, size: int, costs: Floats) -> list[int]:
         """Return so many columns, each with the most information per cost beside those before it; fewer if none adds.
 
@@ -194,7 +202,7 @@ class Mixture:
         chosen, known = list[int](), 0.0
         while len(chosen) < size:
             left = [node for node in self.nodes if node not in chosen and np.isfinite(costs[node])]
-            gains = [self.information([*chosen, node]) - known for node in left]
+            gains = list(self._gains(left, chosen, known))
             if max(gains, default=0.0) < LEAST_GAIN:
                 break
             best = int(np.argmax(np.round(np.array(gains) / costs[left], 9)))
@@ -230,7 +238,9 @@ def information_per_row(correlation: Floats, graphs: Bools, probability: Floats)
     """
     d = len(correlation)
     total, weight = np.zeros((d, d)), np.zeros((d, d))
+    deadline = current()
     for graph, share in zip(graphs, probability, strict=True):
+        deadline.check()
         slopes, noise = np.zeros((d, d)), np.ones(d)
         for node in range(d):
             parents = np.flatnonzero(graph[:, node])

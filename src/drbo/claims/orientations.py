@@ -15,6 +15,7 @@ import numpy.typing as npt
 from scipy.sparse.csgraph import connected_components
 
 from drbo.arrays import Bools, Floats, Indices
+from drbo.deadline import current
 from drbo.graph.dag import descendants, meek_closure
 
 #: Up to this many ways to direct one part of a graph are listed; of more, a sample is drawn.
@@ -156,7 +157,9 @@ class _Part:
         parts = [self._open_part(nodes) for nodes in _parts(self.graph & self.graph.T)]
         lists = [_members(part) for part in parts]
         found, choices = [], []
+        deadline = current()
         for _ in range(SAMPLED):
+            deadline.check()
             made, free = [], 0
             for part, members in zip(parts, lists, strict=True):
                 one, coins = (members[rng.integers(len(members))], 0) if members else _drawn_member(part, rng)
@@ -198,8 +201,9 @@ def _members(part: Bools) -> list[Bools] | None:
     An open edge of a class that is closed under Meek's rules can point either way (Meek 1995), so no attempt is in
     vain.
     """
-    waiting, found = [part], list[Bools]()
+    waiting, found, deadline = [part], list[Bools](), current()
     while waiting:
+        deadline.check()
         if len(waiting) + len(found) > MOST_LISTED:
             return None
         graph = waiting.pop()
@@ -212,8 +216,9 @@ def _members(part: Bools) -> list[Bools] | None:
 
 def _drawn_member(part: Bools, rng: np.random.Generator) -> tuple[Bools, int]:
     """Return a member of a class that is found by tossing coins, and their number."""
-    coins = 0
+    coins, deadline = 0, current()
     while (edge := _busiest(part)) is not None:
+        deadline.check()
         part = _directed(part, *(edge if rng.integers(2) else edge[::-1]))
         coins += 1
     return part, coins

@@ -55,10 +55,12 @@ def _asked(claim: Claim, context: Context, unasked: str) -> tuple[Status, str, R
         return "irrelevant", "", Ruling()
     if missing := next((one for one in before.values() if one.status == "skipped"), None):
         return "skipped", missing.why, Ruling()
-    if why := ("" if claim.always else unasked) or claim.too_much(context):
+    if why := "" if claim.always else unasked:
         return "skipped", why, Ruling()
     if current().over():
         return "skipped", NO_TIME, Ruling()
+    if why := claim.too_much(context):
+        return "skipped", why, Ruling()
     try:
         ruling = claim.run(context)
     except OutOfTimeError:

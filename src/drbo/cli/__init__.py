@@ -32,11 +32,12 @@ from drbo.cli.commands.resume import resume
 from drbo.cli.commands.score import score
 from drbo.cli.commands.simulate import simulate
 from drbo.cli.headings import moved_hint
-from drbo.cli.interrupts import INTERRUPTED, NO_RESULT
+from drbo.cli.interrupts import FAILURE, INTERRUPTED, MISUSE, NO_RESULT, timed
 from drbo.cli.messages import OutputError, ready_streams, say, say_error, say_warning
-from drbo.errors import DrboError, WriteError, write_hint
+from drbo.deadline import INTERRUPTED as INTERRUPTED_RUN
+from drbo.deadline import OutOfTimeError
+from drbo.errors import DrboError, TimeLimitError, WriteError, write_hint
 
-FAILURE, MISUSE = 1, 2  # exit codes
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
@@ -95,6 +96,10 @@ class Program(click.Group):
             warnings.showwarning = say_warning
             try:
                 return super().invoke(ctx)
+            except OutOfTimeError as error:  # one that no command turned into words
+                if str(error) == INTERRUPTED_RUN.words:
+                    raise
+                raise TimeLimitError(f"{error} before there was a result", hint="raise the time limit") from error
             except Exception as error:
                 if ctx.params.get("debug") and not isinstance(error, click.exceptions.Exit | click.ClickException):
                     traceback.print_exc()
@@ -148,4 +153,4 @@ for command in (
     datasets,
     init,
 ):
-    main.add_command(command)
+    main.add_command(timed(command))  # a new one obeys limits and signals, too

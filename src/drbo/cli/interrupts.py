@@ -1,24 +1,38 @@
-"""Ends a command with the best graph so far: at its time limit, on Ctrl-C, or on SIGTERM."""
+"""Ends a command with the best graph so far: at its time limit, on Ctrl-C, or on SIGTERM.
+
+Work that looks at the deadline ends by itself. What does not, such as a user's score that hangs, is ended by a thread:
+it saves and prints what the run has so far, and ends the process.
+"""
 
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import wraps
 from typing import Any
 
 import click
 
-from drbo.cli.messages import say, say_error
-from drbo.deadline import Deadline, current
+from drbo.cli.messages import say, say_error, say_warning
+from drbo.cli.options import duration
+from drbo.deadline import LOOK_SECONDS, Deadline, current
+from drbo.errors import DrboError
 from drbo.progress import STOPPING
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 INTERRUPTED = 130  # exit code: 128 + SIGINT
 NO_RESULT = "interrupted before there was a result"
+SUCCESS, FAILURE, MISUSE = 0, 1, 2  # other exit codes
 #: Seconds that the main thread has to hear a signal while there is no graph yet; it may be inside a compiled function.
 HEARING_SECONDS = 1.0
+#: Seconds that the answer of a run that hangs may take to be put together and saved.
+SAVING_SECONDS = 10.0
+#: What is said where a thread ends the process in place of a run that hangs.
+HUNG = "something did not return in time (a score, a reader or a callback), so the process ends here"
+MORE_TIME = "raise the time limit; of a score of your own, --workers 2 --set score_timeout=60 ends calls that hang"
 
 
 class Interrupted(KeyboardInterrupt):
@@ -32,25 +46,114 @@ class Interrupted(KeyboardInterrupt):
 class CommandRun:
     """A command that runs: when it has to end, and who says so after a signal."""
 
-    def __init__(self, deadline: Deadline) -> None:
-        self.deadline = deadline
+    def __init__(self, deadline: Deadline, *, answers: bool = True) -> None:
+        self.deadline, self._answers = deadline, answers
         self.announce: Callable[[], None] = lambda: say(STOPPING)
+        #: Saves and prints what a run has so far.
+        self.finish: Callable[[Any], None] = lambda _answer: None
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether a signal ends the run with what it has; else it ends the program."""
+        return self._answers and self.deadline.has_answer
 
 
 @contextmanager
-def limited_run(seconds: float | None) -> Iterator[CommandRun]:
+def limited_run(seconds: float | None, *, answers: bool = True) -> Iterator[CommandRun]:
     """Hold all that is done inside to a time limit, counted from the start of the program, and to signals.
 
     The first Ctrl-C or SIGTERM ends a search with the best graph so far; where none has begun, it ends the program. The
-    second one ends the program at once. Handlers are set in the main thread alone: no other gets signals.
+    second one ends the program at once. Handlers are set in the main thread alone: no other gets signals. A run that
+    hangs is ended by a thread: at the time limit, or after a signal. Not ``answers``: a signal always ends the program.
     """
     with Deadline(seconds, start=start_of_program()) as deadline:
-        run = CommandRun(deadline)
+        run = CommandRun(deadline, answers=answers)
         if threading.current_thread() is not threading.main_thread():
             yield run
             return
-        with _signals(run):
+        with _signals(run), _watched(run):
             yield run
+
+
+@contextmanager
+def _watched(run: CommandRun) -> Iterator[None]:
+    """Let a thread end the process where the run hangs."""
+    ended = threading.Event()
+
+    def look() -> None:
+        while not ended.wait(LOOK_SECONDS):
+            if time.monotonic() >= run.deadline.late_at():
+                end_in_its_place(run)
+                return
+
+    watch = threading.Thread(target=look, name="drbo-watch", daemon=True)
+    watch.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watch.join()
+
+
+def timed(command: click.Command) -> click.Command:
+    """Hold a command to --time-limit and to signals, unless it has that option and answers with what it has by then."""
+    if any(parameter.name == "time_limit" for parameter in command.params):
+        return command
+    work = command.callback
+    assert work is not None
+
+    @wraps(work)
+    def limited(*given: Any, time_limit: float | None, **options: Any) -> Any:
+        with limited_run(time_limit, answers=False):
+            return work(*given, **options)
+
+    command.callback = limited
+    words = "End after this time, such as 60s, 5m or 1h, and say what was left out."
+    option = click.Option(["--time-limit"], type=duration, metavar="TIME", help=words)
+    names = [parameter.name for parameter in command.params]
+    place = next((names.index(name) for name in ("as_json", "quiet") if name in names), len(names))
+    command.params.insert(place, option)
+    return command
+
+
+def end_in_its_place(run: CommandRun) -> None:
+    """Save and print what a run that hangs has so far, and end the process, whatever the main thread is doing."""
+    codes = [FAILURE]
+
+    def answer() -> None:
+        so_far = run.deadline.so_far() if run.has_answer and run.deadline.so_far is not None else None
+        say_warning(HUNG)
+        if so_far is None and run.deadline.interrupted:
+            say_error(NO_RESULT)
+            codes.append(INTERRUPTED)
+        elif so_far is None:
+            why = run.deadline.reason
+            say_error(f"{'the run hung' if why is None else why.words} before there was a result", hint=MORE_TIME)
+            codes.append(MISUSE)
+        else:
+            run.finish(so_far)
+            codes.append(INTERRUPTED if run.deadline.interrupted else SUCCESS)
+
+    def told() -> None:
+        try:
+            answer()
+        except DrboError as error:
+            say_error(error.message, hint=error.hint)
+        except Exception as error:
+            say_error(f"the result so far could not be saved: {type(error).__name__}: {error}")
+
+    thread = threading.Thread(target=told, name="drbo-answer", daemon=True)  # it may hang, too
+    thread.start()
+    thread.join(SAVING_SECONDS)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):
+            stream.flush()
+    end_process(codes[-1])
+
+
+def end_process(code: int) -> None:
+    """End the process at once; its other processes end when it has."""
+    os._exit(code)
 
 
 @contextmanager
@@ -93,7 +196,7 @@ def _signals(run: CommandRun) -> Iterator[None]:
             signal.signal(other, signal.SIG_DFL)  # works inside compiled code, too
         heard.set()
         run.deadline.stop()  # also where an exception is swallowed, as in a callback
-        if not run.deadline.has_answer:
+        if not run.has_answer:
             raise Interrupted
         run.announce()
 
@@ -101,7 +204,7 @@ def _signals(run: CommandRun) -> Iterator[None]:
     os.set_blocking(mouth, False)
     before = {number: signal.signal(number, first) for number in STOP_SIGNALS}
     other_mouth = signal.set_wakeup_fd(mouth, warn_on_full_buffer=False)
-    listener = threading.Thread(target=_listen, args=(ear, run.deadline, heard), name="drbo-signals", daemon=True)
+    listener = threading.Thread(target=_listen, args=(ear, run, heard), name="drbo-signals", daemon=True)
     listener.start()
     try:
         yield
@@ -114,7 +217,7 @@ def _signals(run: CommandRun) -> Iterator[None]:
         os.close(ear)
 
 
-def _listen(ear: int, deadline: Deadline, heard: threading.Event) -> None:
+def _listen(ear: int, run: CommandRun, heard: threading.Event) -> None:
     """Stop the run at the first signal; end the program where the main thread does not hear it, or at the second."""
     count = 0
     while number := os.read(ear, 1):
@@ -123,8 +226,8 @@ def _listen(ear: int, deadline: Deadline, heard: threading.Event) -> None:
         count += 1
         if count > 1:
             os._exit(INTERRUPTED)
-        if deadline.has_answer:
-            deadline.stop()
-        elif not heard.wait(HEARING_SECONDS) and not deadline.has_answer:
+        if run.has_answer:
+            run.deadline.stop()
+        elif not heard.wait(HEARING_SECONDS) and not run.has_answer:
             say_error(NO_RESULT)
             os._exit(INTERRUPTED)

@@ -26,8 +26,11 @@ class TableProblemsError(DataError):
 def doubts(frame: "pd.DataFrame", design: "Design") -> None:
     """Say which columns can be used but hardly are meant to be, and the command that solves it."""
     from drbo import DataPolicy
+    from drbo.deadline import current
     from drbo.table_check import look_for_fit
 
+    if current().over():  # it takes as long as the check of the table that is still to come
+        return
     found = look_for_fit(frame, design, DataPolicy(missing="impute", on_constant="drop", on_collinear="keep"))
     if found.problems and not found.blocking:
         for problem in found.problems:

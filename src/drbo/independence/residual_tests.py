@@ -9,6 +9,7 @@ from drbo.arrays import Bools, Floats
 from drbo.data.checks.groups import one_left_out, steps_within
 from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.units import ranked
+from drbo.deadline import current
 from drbo.independence.latent_classes import classes_gain
 from drbo.independence.normality import normality
 from drbo.independence.rank_hsic import (
@@ -114,11 +115,15 @@ class Sample(NamedTuple):
         given, least = rows.values, MIN_DISTINCT
         if rows.groups is not None:  # so many values have at least so many differences
             given, least = steps_within(rows), 2 * MIN_DISTINCT - 1
-        fine = np.array([len(np.unique(column)) >= least for column in given.T], dtype=bool)
-        fine[list(categorical)] = False
-        testable = fine & ~np.array([piles_up(column) for column in given.T], dtype=bool)
+        deadline, fine = current(), np.zeros(given.shape[1], dtype=bool)
+        testable = fine.copy()
+        for j, column in enumerate(given.T):
+            deadline.check()
+            fine[j] = j not in categorical and len(np.unique(column)) >= least
+            testable[j] = fine[j] and not piles_up(column)
         rng, values = np.random.default_rng(seed), rows.values.copy()
-        for j in np.flatnonzero(fine):
+        for j in np.flatnonzero(fine).tolist():
+            deadline.check()
             values[:, j] = spread_ties(values[:, j], rng)
         return cls(values, categorical, fine, testable)
 

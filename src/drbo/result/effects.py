@@ -87,6 +87,7 @@ class Effects:
     effects: tuple[Effect, ...]
     basis: str
     n_rows: int
+    left_out: str = ""  # what there was no time for, in words
 
     def table(self) -> "pd.DataFrame":
         """Return one row per pair: the range of the total and direct effects, and the interval of the total one."""
@@ -111,12 +112,14 @@ class Effects:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, fit for JSON."""
-        return {"basis": self.basis, "assumed": ASSUMED, "n_rows": self.n_rows,
-                "effects": [asdict(one) | {"least": one.least} for one in self.effects]}  # fmt: skip
+        listed = [asdict(one) | {"least": one.least} for one in self.effects]
+        return {"basis": self.basis, "assumed": ASSUMED, "n_rows": self.n_rows, "left_out": self.left_out,
+                "effects": listed}  # fmt: skip
 
     def summary(self) -> str:
         """Return the effects in plain words."""
         lines = [f"Linear effects, {self.basis} ({self.n_rows} rows); assumed: {ASSUMED}"]
+        lines += [f"  {self.left_out}"] * bool(self.left_out)
         if not self.effects:
             lines.append("  no variable has a linear effect on a numeric one in any possible graph")
         for one in self.effects:
@@ -188,12 +191,12 @@ def effects(
             members[node] = [(dag, descendants(dag)) for dag in with_flips(member_dags(given, node), assumed, node)]
         return members[node]
 
-    found = []
-    for source, target in wanted:
+    found, left_out = [], list[str]()
+    for source, target in pairs_in_time(wanted, left_out):
         if pairs is None and not any(below[source, target] for _, below in dags(source)):
             continue
         found += _effects(slopes, table.names, source, target, dags(source), dags(target))
-    return Effects(effects=tuple(found), basis=basis, n_rows=table.n_rows)
+    return Effects(effects=tuple(found), basis=basis, n_rows=table.n_rows, left_out="".join(left_out))
 
 
 def resampled_effects(
@@ -285,6 +288,27 @@ def column_pairs(pairs: list[tuple[str, str]] | None, table: Statistics) -> list
                 hint=f"for probabilities, use --do 'COLUMN=LEVEL' --to {name!r} or result.probabilities(...)",
             )
     return found
+
+
+def pairs_in_time(pairs: list[tuple[int, int]], left_out: list[str]) -> Iterator[tuple[int, int]]:
+    """Yield pairs of columns until the time is over; then say in ``left_out`` how many were not looked at.
+
+    Raises an OutOfTimeError where there was no time for the first one.
+
+    Examples
+    --------
+    >>> words = []
+    >>> list(pairs_in_time([(0, 1)], words)), words
+    ([(0, 1)], [])
+    """
+    deadline = current()
+    for k, pair in enumerate(pairs):
+        if k == 0:
+            deadline.check()
+        elif (reason := deadline.reason) is not None:
+            left_out.append(f"{reason.words}: {len(pairs) - k:,} of {len(pairs):,} pairs of columns were not looked at")
+            return
+        yield pair
 
 
 def _effects(

@@ -11,7 +11,7 @@ from drbo.data.statistics.statistics import Statistics
 from drbo.graph.generalised_adjustment import adjustment
 from drbo.graph.mag import Mag
 from drbo.graph.marks import Marks
-from drbo.result.effects import NORMAL_95, TAILS, column_pairs, resampled_graphs
+from drbo.result.effects import NORMAL_95, TAILS, column_pairs, pairs_in_time, resampled_graphs
 from drbo.result.files.export import printable
 from drbo.result.slopes import Slopes
 
@@ -62,6 +62,7 @@ class IdentifiedEffects:
     effects: tuple[IdentifiedEffect, ...]
     basis: str
     n_rows: int
+    left_out: str = ""  # what there was no time for, in words
 
     def table(self) -> "pd.DataFrame":
         """Return one row per pair; the effect is NaN where it is not identified."""
@@ -73,12 +74,14 @@ class IdentifiedEffects:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, fit for JSON."""
-        return {"basis": self.basis, "assumed": ASSUMED, "n_rows": self.n_rows,
-                "effects": [asdict(one) | {"identified": one.identified} for one in self.effects]}  # fmt: skip
+        listed = [asdict(one) | {"identified": one.identified} for one in self.effects]
+        return {"basis": self.basis, "assumed": ASSUMED, "n_rows": self.n_rows, "left_out": self.left_out,
+                "effects": listed}  # fmt: skip
 
     def summary(self) -> str:
         """Return the effects in plain words."""
         lines = [f"Linear effects, {self.basis} ({self.n_rows} rows); assumed: {ASSUMED}"]
+        lines += [f"  {self.left_out}"] * bool(self.left_out)
         known = [one for one in self.effects if one.identified]
         unknown = [one for one in self.effects if not one.identified]
         shown = unknown if len(self.effects) == 1 else unknown[:SHOWN_OPEN]
@@ -139,8 +142,8 @@ def identified_effects(
     >>> [(one.source, one.target, round(one.total)) for one in found.effects if one.identified]
     [('x2', 'x3', 2)]
     """
-    slopes, found = Slopes(table), []
-    for source, target in column_pairs(pairs, table):
+    slopes, found, left_out = Slopes(table), [], list[str]()
+    for source, target in pairs_in_time(column_pairs(pairs, table), left_out):
         how = adjustment(pag, member, source, target, table.names)
         ends: dict[str, Any] = {"source": table.names[source], "target": table.names[target]}
         if supported is not None:
@@ -155,7 +158,8 @@ def identified_effects(
             found.append(IdentifiedEffect(**ends | {"supported": True}, reason=how.reason))
         elif pairs is not None:
             found.append(IdentifiedEffect(**ends, total=0.0, low=0.0, high=0.0))
-    return IdentifiedEffects(effects=tuple(found), basis=basis, n_rows=table.n_rows)
+    words = "".join(left_out)
+    return IdentifiedEffects(effects=tuple(found), basis=basis, n_rows=table.n_rows, left_out=words)
 
 
 def resampled_identified_effects(

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from drbo.arrays import Bools, Floats, Indices
 from drbo.data.statistics.statistics import Statistics
+from drbo.deadline import current
 from drbo.errors import DataError, name_hint
 from drbo.graph.adjustment import member_dags, optimal_set, with_flips
 from drbo.graph.dag import check_pdag, descendants
@@ -99,6 +100,7 @@ def probabilities(
     rng = np.random.default_rng(seed)
     found: dict[tuple[int, ...] | None, tuple[Floats, Floats, float]] = {}
     for dag in with_flips(member_dags(given, cause), assumed, cause):
+        current().check()
         chosen = optimal_set(dag, cause, effect, descendants(dag))
         key = None if chosen is None else tuple(chosen)
         if key not in found:

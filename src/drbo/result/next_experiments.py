@@ -21,6 +21,7 @@ from drbo.claims.next_experiment import (
     rows_needed,
 )
 from drbo.claims.orientations import Ways, ways_left
+from drbo.deadline import OutOfTimeError, current
 from drbo.errors import SettingsError
 from drbo.graph.dag import cpdag_to_dag, meek_closure
 from drbo.result.on_data import drawn_classes
@@ -76,9 +77,19 @@ def next_experiments(
         Mixture(tuple((share, one if question is None else one.about(question)) for share, one in given))
         for given in (cases, [(share, replace(one, shown=None)) for share, one in cases])
     )
-    of_use = [v for v in asked.nodes if isfinite(prices[v]) and with_enough_rows.information([v]) > LEAST_GAIN]
-    found = [_experiment(result, best, asked, node, prices[node], per_row) for node in of_use]
-    chosen = asked.batch(batch, prices)
+    waiting, found, left_out, chosen = [v for v in asked.nodes if isfinite(prices[v])], [], "", list[int]()
+    count = len(waiting)
+    try:
+        while waiting:
+            current().check()
+            if with_enough_rows.information([node := waiting[0]]) > LEAST_GAIN:
+                found.append(_experiment(result, best, asked, node, prices[node], per_row))
+            waiting.pop(0)
+        chosen = asked.batch(batch, prices)
+    except OutOfTimeError as late:
+        if not found:
+            raise
+        left_out = f"{late}: {len(waiting)} of {count} columns were not looked at, and no set of them was chosen"
     assumed = unsettled_graph(result)[1]
     return NextExperiments(
         goal=words,
@@ -91,6 +102,7 @@ def next_experiments(
         batch_information=asked.information(chosen),
         basis=basis,
         assumptions=(*ASSUMPTIONS, PERFECT if per_row is None else LINEAR),
+        left_out=left_out,
     )
 
 
@@ -113,6 +125,7 @@ def _drawn(result: "Result", X: Any, rows: int | None) -> tuple[list[tuple[float
     supported, turnable = _with(result, "supported"), _with(result, "assumed")
     cases = []
     for share, graph in drawn:
+        current().check()
         for i, j in np.argwhere(supported).tolist():
             if graph[i, j] and graph[j, i]:
                 graph[j, i] = False

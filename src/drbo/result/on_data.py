@@ -13,6 +13,7 @@ import numpy.typing as npt
 from drbo.arrays import Bools
 from drbo.constraints import Constraints
 from drbo.data.reading.frames import as_frame
+from drbo.deadline import current
 from drbo.design import DataPolicy, Design
 from drbo.errors import DataError
 from drbo.graph.dag import check_dag
@@ -72,6 +73,7 @@ def drawn_classes(result: "Result", X: Any, count: int) -> tuple[list[tuple[floa
     draws = drawn_dags(evaluator, limits, best, result.settings.get("expected_parents"), count, result.seed)
     classes, shares = dict[bytes, Bools](), dict[bytes, float]()
     for share, dag in zip(draws.shares.tolist(), draws.dags, strict=True):
+        current().check()
         graph = class_of(job.restored(dag), given, experiment_record(evaluator.score, job.table, dag))
         key = graph.tobytes()
         classes[key], shares[key] = graph, shares.get(key, 0.0) + share

@@ -23,9 +23,9 @@ class Changes(NamedTuple):
 
 
 class SharedMoments(NamedTuple):
-    """Moments of all columns in the rows where the mechanism of a node is the same."""
+    """Moments of the families of a graph in the rows where the mechanism of their node is the same."""
 
-    covariances: Floats  # (d, d, d) for each node, of columns with variance 1 over the whole table
+    covariances: tuple[Floats, ...]  # for each node, of its parents and itself; columns have variance 1
     deviations: Floats  # (d,) of the columns over the whole table
 
 
@@ -73,8 +73,8 @@ class ByExperiment(Score):
         """Return how many parameters (m,) a mechanism has, with those that all families of a node share."""
         raise NotImplementedError
 
-    def shared_moments(self, changed: Bools) -> SharedMoments | None:
-        """Return the moments, for each node, over the experiments that do not change it; ``changed`` is (d, E).
+    def shared_moments(self, dag: Bools, changed: Bools) -> SharedMoments | None:
+        """Return the moments of each family over the experiments that do not change its node; ``changed`` is (d, E).
 
         None: columns are no numbers.
         """

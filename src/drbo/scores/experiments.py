@@ -127,16 +127,17 @@ class ExperimentBIC(ByExperiment):
         """Return the number of parents: each has one weight, beside those of changed mechanisms."""
         return families.sizes
 
-    def shared_moments(self, changed: Bools) -> SharedMoments:
-        """Return the moments, for each node, over the experiments that do not change it."""
-        d = self.n_nodes
-        shared, means, covariances = np.empty((d, d, d)), self._means[:, :d], self._covariances[:, :d, :d]
+    def shared_moments(self, dag: Bools, changed: Bools) -> SharedMoments:
+        """Return the moments of each family of a graph, over the experiments that do not change its node."""
+        found = []
         for node, left in enumerate(~changed):
-            weight = self.rows[left] / self.rows[left].sum()
-            mean = weight @ means[left]
-            second = covariances[left] + means[left][:, :, None] * means[left][:, None, :]
-            shared[node] = np.tensordot(weight, second, 1) - np.outer(mean, mean)
-        return SharedMoments(shared, np.exp(self.log_variance / 2))
+            family = np.append(np.flatnonzero(dag[:, node]), node)
+            weight, means = self.rows[left] / self.rows[left].sum(), self._means[left][:, family]
+            covariances = self._covariances[np.ix_(np.flatnonzero(left), family, family)]
+            mean = weight @ means
+            second = covariances + means[:, :, None] * means[:, None, :]
+            found.append(np.tensordot(weight, second, 1) - np.outer(mean, mean))
+        return SharedMoments(tuple(found), np.exp(self.log_variance / 2))
 
     def bent(self, table: Statistics, families: Families) -> Bools | None:
         """Return (m, E) True where curved effects explain a column better than straight ones, and without a change."""

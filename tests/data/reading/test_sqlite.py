@@ -2,8 +2,11 @@ import sqlite3
 
 import pytest
 
+from drbo.data.files.packed import InputLimit
 from drbo.data.reading.read import read_table
+from drbo.data.reading.sqlite import read_sqlite
 from drbo.errors import DataError
+from tests.faults.bomb_tables import endless_table
 
 
 @pytest.fixture
@@ -68,3 +71,9 @@ def test_what_is_no_database(tmp_path):
     (tmp_path / "t.db").write_bytes(b"SQLite format 3\0" + b"x" * 2000)
     with pytest.raises(DataError, match="not a complete SQLite database"):
         read_table(tmp_path / "t.db")
+
+
+def test_a_forged_tree_does_not_lead_to_rows_without_end(tmp_path):
+    (tmp_path / "t.db").write_bytes(endless_table())
+    with pytest.raises(DataError, match="more rows than its pages can hold"):
+        read_sqlite(tmp_path / "t.db", "", InputLimit(), [])

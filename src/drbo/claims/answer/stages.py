@@ -26,6 +26,8 @@ from drbo.search.outcome import Outcome
 #: What a run leaves out when the time is over.
 NO_MARGINS = "margins and alternative equivalence classes were not computed: time ran out"
 NO_TIME_FOR_A_BOUND = "no bound was found before time ran out; raise time_limit"
+NOT_DRAWN = "which of the graphs with the same score is drawn is chance: time ran out before they were compared"
+NO_TARGETS = "what each experiment changes was not found: time ran out"
 NO_PRUNING = "weak edges were not removed: time ran out before they were tested"
 #: What a run says that was asked for a proof and has none.
 NO_BOUND = (
@@ -105,7 +107,7 @@ def drawn(answer: Answer, inquiry: Inquiry) -> Answer:
         first = first_member(answer.dag, inquiry.constraints, ties)
         member, checks = agreeing_member(first, check(first), inquiry.constraints, check, ties)
     except OutOfTimeError:
-        return answer
+        return replace(answer, notes=(*answer.notes, NOT_DRAWN))
     answer = replace(answer, checks=checks)
     if (member == answer.dag).all():
         return answer
@@ -115,7 +117,10 @@ def drawn(answer: Answer, inquiry: Inquiry) -> Answer:
 
 def targeted(answer: Answer, inquiry: Inquiry) -> Answer:
     """Find what each experiment changes, which is a part of the answer."""
-    return replace(answer, experiments=experiment_record(inquiry.score, inquiry.table, answer.dag))
+    try:
+        return replace(answer, experiments=experiment_record(inquiry.score, inquiry.table, answer.dag))
+    except OutOfTimeError:
+        return replace(answer, notes=(*answer.notes, NO_TARGETS))
 
 
 def ancestral(answer: Answer, inquiry: Inquiry) -> Answer:

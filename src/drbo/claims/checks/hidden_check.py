@@ -17,6 +17,7 @@ from drbo.claims.ancestral import ancestral_graph
 from drbo.claims.claim import SEED, Claim, Context, Ruling
 from drbo.claims.denial import Denial
 from drbo.constraints import Constraints
+from drbo.deadline import OutOfTimeError
 from drbo.errors import ScoreError
 from drbo.scores.base import Score
 from drbo.search.ancestral.climb import LEAST_GAIN, WALKS
@@ -50,7 +51,7 @@ def suspected(
     """Return the edges of a DAG at which a hidden cause is likely or possible.
 
     Raises a ScoreError if the score is not linear with a variance of its own for every column, or columns are
-    collinear.
+    collinear; and an OutOfTimeError if the run has to end before that.
 
     Examples
     --------
@@ -62,6 +63,8 @@ def suspected(
     found, none = np.zeros_like(dag), np.zeros_like(dag)
     walks = min(WALKS, MOST_COLUMNS // len(dag))
     answer = ancestral_graph(score, dag, Constraints.none(len(dag)), seed, walks, least=0.0)
+    if not answer.found.whole:
+        raise OutOfTimeError("the climb was not finished")
     scores, graph = answer.scores, answer.found.graph
     other = dag & (graph.bidirected | ~graph.adjacent) if graph.bidirected.any() else none
     is_likely = answer.found.gain > LEAST_GAIN * scores.price

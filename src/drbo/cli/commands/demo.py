@@ -10,7 +10,7 @@ from drbo.cli.commands.compare import answer
 from drbo.cli.commands.fit import exit_if_interrupted, finish, search
 from drbo.cli.interrupts import limited_run
 from drbo.cli.messages import say, show
-from drbo.cli.options import FILE
+from drbo.cli.options import FILE, duration
 from drbo.cli.output import check_folder
 from drbo.result.files.run_folder import PICTURE, REPORT
 
@@ -33,7 +33,8 @@ STORY = (
 @click.option(
     "-o", "--output", type=FILE, default="drbo-demo", show_default=True, metavar="DIR", help="Folder for the results."
 )
-def demo(output: Path) -> None:
+@click.option("--time-limit", type=duration, metavar="TIME", help="Stop after this time, such as 60s, 5m or 1h.")
+def demo(output: Path, time_limit: float | None) -> None:
     """Learn the network of 11 proteins in 853 cells (Sachs et al. 2005) and compare it with the known network.
 
     The demo takes less than two minutes and saves the result, a picture of the graph and a report.
@@ -49,7 +50,7 @@ def demo(output: Path) -> None:
 
     sachs = load("sachs")
     frame = pd.DataFrame(sachs.X, columns=list(sachs.names))
-    with limited_run(None) as run:
+    with limited_run(time_limit) as run:
         result = replace(search(frame, ARGUMENTS, run, quiet=False), call=CALL)
     say("")
     finish(result, output, quiet=True)

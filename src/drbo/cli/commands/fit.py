@@ -1,5 +1,6 @@
 """``drbo fit``: from a file to a graph."""
 
+import math
 import os
 import time
 from dataclasses import replace
@@ -165,14 +166,14 @@ def _fit(
                 resampling = _planned(output, call, frame, resampling, request)
             folder = output / CHECKPOINT if output and request.one_search else None
             arguments = request.arguments | {"executor": executor}
+            run.finish = lambda found: finish(replace(found, call=call), output, as_json=as_json, quiet=quiet)
             extra: dict[str, Any] = {"resampling": resampling, "seeds": request.seeds, "settings": request.settings}
             try:
                 found = search(frame, arguments, run, quiet=quiet, start=start, checkpoint=folder, **extra)
             except DataError as error:
                 raise error if unread is not None else refused(error, frame, design, policy) from error
-            result = replace(found, call=call)
-            finish(result, output, as_json=as_json, quiet=quiet)
-    exit_if_interrupted(result, output if request.one_search else None)
+            run.finish(found)
+    exit_if_interrupted(found, output if request.one_search else None)
 
 
 def _planned(
@@ -229,10 +230,15 @@ def refit(model: Any, rows: Any, wish: dict[str, Any], *, quiet: bool) -> None:
     """Add the shares of resamples, of the rows of a data frame or of a checked table, to the result of a model."""
     executor = model.executor
     model.set_params(executor=None)  # resamples are the unit of work now
+    deadline, result = current(), model.result_
     if "keep" in wish:
-        save_result(model.result_, wish["keep"].parent)  # the graph is safe before hours of resamples begin
+        deadline.answer_with(None, math.inf)
+        save_result(result, wish["keep"].parent)  # the graph is safe before hours of resamples begin
+    deadline.answer_with(lambda: result)
     with counting("resamples", quiet=quiet, tell=say) as progress:
         try:
+            if (ended := deadline.reason) is not None and not ("keep" in wish and wish["keep"].exists()):
+                raise TimeLimitError(f"no resample was finished: {ended.words}")
             model.bootstrap(rows, progress=progress, executor=executor, **wish)
         except TimeLimitError as error:  # the graph itself is there
             model.result_ = replace(model.result_, reasons=(*model.result_.reasons, error.message))
@@ -241,6 +247,7 @@ def refit(model: Any, rows: Any, wish: dict[str, Any], *, quiet: bool) -> None:
 def finish(result: "Result", output: Path | None, *, as_json: bool = False, quiet: bool = False) -> None:
     """Save and print a result."""
     files: list[Path] = []
+    current().answer_with(None, math.inf)
     try:
         if output is not None:
             files = save_result(result, output)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from drbo.cli.interrupts import start_of_program
+from drbo.cli.interrupts import limited_run
 from drbo.cli.messages import say, show
 from drbo.cli.options import FILE, json_option, score_options, seed_option, time_option
 from drbo.cli.pairs import score_options_of
@@ -60,7 +60,7 @@ def judge(
       drbo judge table.csv result          (the table of the result: split and fitted again)
       drbo judge table.csv graph.csv --score bge --json
     """
-    with Deadline(time_limit, start=start_of_program()):
+    with limited_run(time_limit, answers=False):
         found = _judged(data, graph, as_is, options)
     show(json.dumps(found.to_dict(), indent=2, allow_nan=False) if as_json else found.summary(), machine=as_json)
 

@@ -68,8 +68,9 @@ def resume(
                 plan = (plan or Plan("", time.strftime("%Y-%m-%d %H:%M:%S"))).with_resamples(bootstrap)
                 with writing(home):
                     plan.save(home)
+            limited.finish = lambda found: finish(found, home, as_json=as_json, quiet=quiet)
             result = continued(folder, plan, executor, changes, limited, quiet=quiet)
-            finish(result, home, as_json=as_json, quiet=quiet)
+            limited.finish(result)
         exit_if_interrupted(result, home)
 
 

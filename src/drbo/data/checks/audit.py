@@ -6,7 +6,9 @@ known.
 The module is long because every finding has a check and a sentence of its own.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from drbo.data.checks.serial import Serial, first_rows, is_clock, serial
 from drbo.data.checks.sortability import explained, sortability
 from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.sums import describing_rows
+from drbo.deadline import current
 from drbo.graph.dag import check_dag
 from drbo.machine.threads import one_blas_thread
 
@@ -49,7 +52,7 @@ def audit(table: Statistics, *, independent: bool = False) -> Audit:
     ``independent``: the order of the rows is said to mean nothing.
 
     Costs a few passes over the data and one inverse of the correlation matrix; a long table is described by some of its
-    rows, and the first finding says so.
+    rows, and the first finding says so. Raises an OutOfTimeError if the run has to end before that.
 
     Examples
     --------
@@ -61,17 +64,23 @@ def audit(table: Statistics, *, independent: bool = False) -> Audit:
         return _audit_sums(table, independent=independent)
     numeric = [j for j, levels in enumerate(table.levels) if levels is None]
     some, findings = _some_rows(table), [*_sample(table), *_missing(table)]
-    columns = tuple(_column(some, j) for j in range(table.n_columns))
+    columns = tuple(_columns(some))
     if some.incomplete:
         some = some.complete_rows
         if some.n_rows < MIN_COMPLETE or (np.ptp(some.values, axis=0) == 0).any():
             return Audit(columns, tuple(findings))
-    findings += [*_few(some.n_rows if table.incomplete else table.n_rows, table.n_columns), *_repeated(some)]
+    looks: list[Callable[[], list[Finding]]] = [
+        partial(_few, some.n_rows if table.incomplete else table.n_rows, table.n_columns), partial(_repeated, some)
+    ]  # fmt: skip
     if numeric:
         values = some.values[:, numeric]
         names = [table.names[j] for j in numeric]
-        findings += [*_scale(values.std(axis=0), names), *_collinear(values, names), *_outliers(values, names)]
-        findings += [*([] if independent else _time(table)), *_tails(values, names)]
+        looks += [partial(_scale, values.std(axis=0), names), partial(_collinear, values, names)]
+        looks += [partial(_outliers, values, names), *([] if independent else [partial(_time, table)])]
+        looks += [partial(_tails, values, names)]
+    for look in looks:
+        current().check()
+        findings += look()
     return Audit(columns, tuple(findings))
 
 
@@ -201,6 +210,14 @@ def _equal_variances(values: Floats, dag: Bools) -> Finding:
             "are comparable, bic-ev can determine directions that are undetermined here"
         )
     return Finding("equal variances", text, serious=False)
+
+
+def _columns(table: Statistics) -> Iterator[ColumnFacts]:
+    """Yield the facts of all columns; the deadline ends it."""
+    deadline = current()
+    for j in range(table.n_columns):
+        deadline.check()
+        yield _column(table, j)
 
 
 def _column(table: Statistics, j: int) -> ColumnFacts:

@@ -15,6 +15,7 @@ from scipy.spatial import cKDTree
 
 from drbo.arrays import Bools, Floats, Indices
 from drbo.data.statistics.statistics import Statistics
+from drbo.deadline import current
 
 SWEEPS = 10  # rounds over the columns; the value that mice's documentation advises is 5 to 10
 DONORS = 5  # near rows of which one gives its value or residual
@@ -33,7 +34,7 @@ def imputations(
 
     Every column is regressed on all others, categories as indicators, on a bootstrap of the rows in which it is seen,
     so that the uncertainty of the regression shows in the copies. One of the 5 rows with the nearest predictions gives
-    its value or its residual.
+    its value or its residual. Raises an OutOfTimeError if the run has to end before a copy is complete.
     """
     rows, columns = table.canonical_order()
     ordered = table.take(rows, columns)  # the order of rows and columns must not decide what is drawn
@@ -54,6 +55,7 @@ def _completed(table: Statistics, rng: np.random.Generator) -> Floats:
     matched = {j: table.levels[j] is not None or _has_few_values(table.values[:, j]) for j in holes}
     for _ in range(SWEEPS if len(holes) > 1 else 1):
         for j in holes:
+            current().check()
             lost, seen = missing[:, j], np.flatnonzero(~missing[:, j])
             others = np.column_stack([np.ones(len(filled)), *(blocks[i] for i in range(len(blocks)) if i != j)])
             donors, drawn = _drawn(others, blocks[j], lost, rng)

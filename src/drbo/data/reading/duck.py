@@ -62,7 +62,7 @@ def read_duckdb(path: Path, table: str, limit: InputLimit, notes: list[str]) -> 
     for frame in duckdb_pieces(path, table, notes):
         texts = [column for _, column in frame.items() if not pd.api.types.is_numeric_dtype(column)]
         size += 8 * frame.size + sum(BYTES_PER_TEXT + len(str(cell)) for column in texts for cell in column)
-        limit.check(size, what)
+        limit.check_unpacked(size, path.stat().st_size, what)
         frames.append(frame)
     found = pd.concat(frames, ignore_index=True)
     if not len(found):

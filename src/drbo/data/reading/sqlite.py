@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 MAX_CELL = 2**20  # bytes
 _ROWS_AT_ONCE = 1_000
+#: Bytes that a row takes in its page at least. A forged tree may lead to the same pages again and again, without end.
+_LEAST_ROW = 4
 _TABLES = "SELECT name, sql FROM sqlite_master WHERE type = 'table' ORDER BY name"
 _VIRTUAL = re.compile(r"\s*create\s+virtual\b", re.IGNORECASE)
 _ALLOWED = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ)
@@ -84,7 +86,14 @@ def sqlite_pieces(path: Path, table: str, notes: list[str]) -> Iterator[list[Any
                     )
             cursor = database.execute(f'SELECT * FROM "{quoted}"')
             yield [str(column[0]) for column in cursor.description]
+            left = path.stat().st_size // _LEAST_ROW
             while some := cursor.fetchmany(_ROWS_AT_ONCE):
+                left -= len(some)
+                if left < 0:
+                    raise DataError(
+                        f"{what}, table '{name}' has more rows than its pages can hold: it is damaged, or forged",
+                        hint="export the table as CSV",
+                    )
                 yield some
     except (sqlite3.Error, ValueError) as error:
         if isinstance(error, DataError):

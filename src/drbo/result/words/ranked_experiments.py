@@ -66,6 +66,7 @@ class NextExperiments:
     batch_information: float = 0.0
     basis: str = ""  # the graphs that the information is averaged over, in words
     assumptions: tuple[str, ...] = ()
+    left_out: str = ""  # what there was no time for, in words
 
     def table(self) -> "pd.DataFrame":
         """Return one row per experiment, the best first."""
@@ -113,6 +114,7 @@ class NextExperiments:
                 f"Best {len(self.batch)} at the same time: {', '.join(self.batch)} "
                 f"({self.batch_information:.2f} bits together).",
             ]
+        lines += ["", f"Left out: {self.left_out}."] * bool(self.left_out)
         return "\n".join([*lines, "", "Assumed:", *(f"  - {one}" for one in self.assumptions)])
 
 

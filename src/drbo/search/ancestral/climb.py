@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from drbo.arrays import Bools, Floats, Ints
-from drbo.deadline import OutOfTimeError
+from drbo.deadline import OutOfTimeError, current
 from drbo.errors import ScoreError
 from drbo.graph.dag import descendants
 from drbo.graph.mag import ARROW, Mag
@@ -67,7 +67,7 @@ def climb(
     ([[0, 1], [3, 2]], [[1, 2]])
     """
     kept = np.zeros_like(start) if required is None else required
-    graph = _obeying(scores, start, kept)
+    graph = obeying(scores, start, kept)
     if np.isnan(scores.total(graph)):
         raise ScoreError(
             "some columns are collinear, so that hidden causes cannot be searched for", hint="drop one of these columns"
@@ -89,7 +89,7 @@ def climb(
     return Climbed(best, gain, n_steps, whole)
 
 
-def _obeying(scores: DistrictScores, dag: Bools, required: Bools) -> Mag:
+def obeying(scores: DistrictScores, dag: Bools, required: Bools) -> Mag:
     """Return a DAG without the cheapest edges that let a column be an ancestor that it must not be."""
     graph = Mag.of(dag)
     while (clash := np.argwhere(descendants(graph.directed) & scores.never)).size:
@@ -113,7 +113,9 @@ def _step(scores: DistrictScores, graph: Mag, required: Bools) -> tuple[Mag, flo
         return step
     retyped = adjacent[moves[:, 0], moves[:, 1]] & (moves[:, 2] != NONE) & (gains > -MOST_LOSS * scores.price)
     order = np.flatnonzero(retyped)[np.argsort(-gains[retyped], kind="stable")]
+    deadline = current()
     for first, so_far in zip(moves[order].tolist(), gains[order].tolist(), strict=True):
+        deadline.check()
         middle = changed(graph, *first)
         beside = np.zeros_like(adjacent)
         beside[first[:2]] = adjacent[first[:2]]
@@ -128,7 +130,9 @@ def _step(scores: DistrictScores, graph: Mag, required: Bools) -> tuple[Mag, flo
 
 def _best_of(scores: DistrictScores, graph: Mag, middle: Mag, moves: Moves, gains: Floats) -> tuple[Mag, float] | None:
     """Return what the best of some moves from a graph in the middle makes of it, if it gains enough, or None."""
+    deadline = current()
     for k in np.argsort(-gains, kind="stable").tolist():
+        deadline.check()
         if not gains[k] > _least(scores):
             return None
         found = changed(middle, *moves[k].tolist())
@@ -171,7 +175,9 @@ def other_edges(graph: Mag, pairs: Bools) -> Moves:
 
 def _walk(scores: DistrictScores, graph: Mag, required: Bools, rng: np.random.Generator) -> Mag:
     """Return another graph of about the same score, by random changes of the marks of edges."""
+    deadline = current()
     for i, j in _drawn(graph, required, rng):
+        deadline.check()
         move = np.array([[i, j, rng.integers(FORWARD, BOTH + 1)]])
         if abs(scores.gains(graph, move)[0]) < NEUTRAL:
             graph = changed(graph, *move[0].tolist())

@@ -3,6 +3,7 @@
 import numpy as np
 
 from drbo.arrays import Bools, Floats
+from drbo.deadline import current
 from drbo.graph.mag import ARROW, NO_EDGE, TAIL, Mag, Marks
 from drbo.search.ancestral.climb import other_edges
 from drbo.search.ancestral.ricf import BACKWARD, BOTH, FORWARD, DistrictScores, changed
@@ -28,7 +29,9 @@ def losses_of_marks(scores: DistrictScores, graph: Mag, pag: Marks, required: Bo
     """
     found = np.full(pag.shape, np.inf)
     fixed = np.zeros_like(graph.directed) if required is None else required | required.T
+    deadline = current()
     for i, j in np.argwhere(np.triu(pag != NO_EDGE)).tolist():
+        deadline.check()
         claimed = (int(pag[j, i]), int(pag[i, j]))
         for kind, ends in ENDS.items():
             if any(mark in (ARROW, TAIL) and mark != end for mark, end in zip(claimed, ends, strict=True)):
