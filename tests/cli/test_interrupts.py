@@ -7,9 +7,11 @@ import sys
 import threading
 import time
 
+import click
 import pytest
+from click.testing import CliRunner
 
-from drbo.cli.interrupts import INTERRUPTED, STOP_SIGNALS, CommandRun, limited_run
+from drbo.cli.interrupts import INTERRUPTED, STOP_SIGNALS, CommandRun, limited_run, timed
 from drbo.deadline import current
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -149,3 +151,84 @@ def test_the_second_signal_ends_the_program_at_once() -> None:
     with _started(answer=True, work=work) as process:
         out, _ = process.communicate()
     assert (process.returncode, out) == (-2, "")
+
+
+HANGING = """if True:
+    import sys, time
+    from drbo import deadline
+    from drbo.cli import interrupts
+    deadline.HEARING_SECONDS = deadline.GRACE_SECONDS = 0.2
+    with interrupts.limited_run({limit}, answers={answers}) as run:
+        run.finish = lambda found: print("saved", found, flush=True)
+        run.deadline.promise()
+        run.deadline.answer_with({so_far}, {patience})
+        print("ready", flush=True)
+        while True:
+            try:
+                {work}
+            except BaseException:
+                pass
+"""
+#: What hangs: Python code that is asleep or busy, and a compiled function that has let go of the interpreter.
+SLEEPING, BUSY = "time.sleep(60)", "sum(range(1000))"
+
+
+@pytest.mark.parametrize("work", [SLEEPING, BUSY, LONG.replace("hashlib", "__import__('hashlib')")])
+@pytest.mark.parametrize("number", [None, *STOP_SIGNALS])
+def test_a_run_that_hangs_ends_with_what_it_has(work: str, number: int | None) -> None:
+    limit = 0.2 if number is None else None
+    done = _ended(number, limit=limit, answers=True, so_far="lambda: 'the best graph'", patience=0.2, work=work)
+    assert (done.returncode, done.stdout) == (0 if number is None else INTERRUPTED, "saved the best graph\n")
+    assert "did not return in time" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "words"),
+    [(None, 2, "before there was a result"), (signal.SIGINT, INTERRUPTED, "interrupted before")],
+)
+@pytest.mark.parametrize("answers", [True, False])
+def test_without_an_answer_it_says_so(number: int | None, code: int, words: str, answers: bool) -> None:
+    so_far = "lambda: None" if answers else "lambda: 'of a part of the work'"
+    limit = 0.2 if number is None else None
+    done = _ended(number, limit=limit, answers=answers, so_far=so_far, patience=0.2, work=SLEEPING)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert words in done.stderr
+
+
+def test_an_answer_that_fails_ends_the_program_too() -> None:
+    done = _ended(None, limit=0.2, answers=True, so_far="lambda: 1 / 0", patience=0.2, work=SLEEPING)
+    assert done.returncode == 1
+    assert "could not be saved: ZeroDivisionError" in done.stderr
+
+
+def test_what_is_being_saved_is_waited_for() -> None:
+    work = "time.sleep(1); print('written', flush=True); sys.stdout.flush(); __import__('os')._exit(0)"
+    done = _ended(None, limit=0.1, answers=True, so_far="None", patience="float('inf')", work=work)
+    assert (done.returncode, done.stdout) == (0, "written\n")
+
+
+def _ended(number: int | None, **parts: object) -> "subprocess.CompletedProcess[str]":
+    """Run a program that hangs, send it a signal, and return how it ended."""
+    start = time.monotonic()
+    words = [sys.executable, "-c", HANGING.format(**parts)]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    if number is not None:
+        time.sleep(0.1)
+        process.send_signal(number)
+    out, err = process.communicate()
+    assert time.monotonic() - start < 30  # of a minute, or for ever
+    return subprocess.CompletedProcess(words, process.returncode, out, err)
+
+
+def test_a_command_without_the_option_gets_it() -> None:
+    @click.command()
+    @click.option("--json", "as_json", is_flag=True)
+    def work(as_json: bool) -> None:
+        click.echo(f"{as_json} {current().left() < 60}")
+
+    done = CliRunner().invoke(timed(work), ["--time-limit", "1m", "--json"])
+    assert done.output == "True True\n"
+    assert [one.name for one in work.params] == ["time_limit", "as_json"]
+    assert timed(work) is work

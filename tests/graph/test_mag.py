@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from drbo.errors import DataError
+from drbo.graph.dag import descendants
 from drbo.graph.mag import Mag, hide, projection
 from tests.search.ancestral.graphs import PAIRS, all_mags, all_mixed_graphs, random_mag, separations
 
@@ -65,3 +66,34 @@ def test_districts_are_joined_by_bidirected_edges():
 def test_what_is_no_mixed_graph_is_refused(directed, bidirected, words):
     with pytest.raises(DataError, match=words):
         Mag.of(directed, bidirected)
+
+
+def test_projection_finds_every_inducing_path():
+    """As a search over all paths does, also where two nodes have edges of both kinds, which :func:`hide` makes."""
+    rng = np.random.default_rng(3)
+    found = 0
+    for _ in range(200):
+        d, share = int(rng.integers(3, 7)), rng.random(2)
+        directed, both = np.triu(rng.random((2, d, d)) < share[:, None, None] * 0.6, 1)
+        graph = Mag(directed, both | both.T)
+        joined = projection(graph).adjacent
+        for i, j in np.argwhere(np.triu(~graph.adjacent, 1)).tolist():
+            assert joined[i, j] == any(_induces(graph, path) for path in _paths(graph, [i], j)), (directed, both)
+        found += int((joined & ~graph.adjacent).any())
+    assert found > 20
+
+
+def _paths(graph, path, end):
+    for node in np.flatnonzero(graph.adjacent[path[-1]]).tolist():
+        if node == end:
+            yield [*path, end]
+        elif node not in path:
+            yield from _paths(graph, [*path, node], end)
+
+
+def _induces(graph, path):
+    """Tell whether every inner node is a collider and an ancestor of one of the ends."""
+    above = descendants(graph.directed)
+    into = graph.directed | graph.bidirected
+    inner = list(zip(path, path[1:-1], path[2:], strict=False))
+    return all(into[a, v] and into[b, v] and (above[v, path[0]] or above[v, path[-1]]) for a, v, b in inner)

@@ -13,6 +13,7 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse.csgraph import connected_components
 
 from drbo.arrays import Bools
 from drbo.errors import DataError
@@ -109,7 +110,7 @@ def projection(graph: Mag) -> Mag:
     above = (reach | np.eye(len(reach), dtype=bool)).T  # above[i, v]: v is i or an ancestor of i
     into = graph.directed | graph.bidirected
     adjacent = graph.adjacent
-    for i, j in np.argwhere(np.triu(~adjacent, 1)):
+    for i, j in np.argwhere(np.triu(~adjacent & _share_district(graph, into), 1)):
         may_pass = above[i] | above[j]
         may_pass[[i, j]] = False
         seen = front = into[i] & may_pass
@@ -118,6 +119,21 @@ def projection(graph: Mag) -> Mag:
             seen = seen | front
         adjacent[i, j] = adjacent[j, i] = bool((seen & into[j]).any())
     return Mag(adjacent & reach, adjacent & ~reach & ~reach.T)
+
+
+def _share_district(graph: Mag, into: Bools) -> Bools:
+    """Return (d, d) the pairs that an inducing path can join: both ends have edges into one district.
+
+    A district has bidirected edges: both ends of a path i -> v <- j would be above v, which is above one of them.
+    """
+    nodes = np.flatnonzero(graph.bidirected.any(axis=0))
+    if not len(nodes):
+        return np.zeros_like(into)
+    count, district = connected_components(graph.bidirected, directed=False)
+    members = np.zeros((len(into), count), dtype=np.float32)
+    members[nodes, district[nodes]] = 1
+    entered = (into.astype(np.float32) @ members > 0).astype(np.float32)
+    return np.asarray(entered @ entered.T > 0)
 
 
 def hide(dag: npt.ArrayLike, hidden: npt.ArrayLike) -> Mag:

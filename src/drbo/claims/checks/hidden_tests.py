@@ -57,7 +57,7 @@ def unconfirmed(dag: Bools, tests: SetTests) -> Bools:
     if not class_arrows.any():
         return class_arrows
     marks = second_opinion(dag, tests)
-    share = class_arrows.T.astype(np.int64) @ class_arrows > 0
+    share = class_arrows.T.astype(np.float32) @ class_arrows.astype(np.float32) > 0
     return np.asarray(class_arrows & ((marks != ARROW) | (marks.T == ARROW) | share))
 
 

@@ -106,7 +106,7 @@ def obeying(scores: DistrictScores, dag: Bools, required: Bools) -> Mag:
 def _step(scores: DistrictScores, graph: Mag, required: Bools) -> tuple[Mag, float] | None:
     """Return the graph after the best step and what it gains, or None."""
     adjacent = graph.adjacent
-    near = adjacent | (adjacent.astype(np.int64) @ adjacent > 0)
+    near = adjacent | (adjacent.astype(np.float32) @ adjacent.astype(np.float32) > 0)
     moves = other_edges(graph, np.triu(near, 1) & ~(required | required.T))
     gains = scores.gains(graph, moves)
     if (step := _best_of(scores, graph, graph, moves, gains)) is not None:

@@ -48,7 +48,7 @@ def _loss(scores: DistrictScores, graph: Mag, move: tuple[int, int, int], fixed:
         return float("inf")
     middle = changed(graph, *move)
     adjacent = middle.adjacent
-    near = adjacent | (adjacent.astype(np.int64) @ adjacent > 0)
+    near = adjacent | (adjacent.astype(np.float32) @ adjacent.astype(np.float32) > 0)
     beside = np.zeros_like(adjacent)
     beside[[i, j]] = near[[i, j]]
     beside |= beside.T
