@@ -326,6 +326,8 @@ class Trial:
             copies = (found.memory - self.memory_of_short(case.suffix)) * 2**20 / (8 * 1_000_000 * 100)
             row["copies"] = round(copies, 2)
             fails += [] if copies <= MOST_COPIES else [f"{copies:.1f} copies of the table"]
+        if self.busy:
+            row |= {"pace": round(self.pace, 1)}
         return row | {"tried": 1, "failed": int(bool(fails)), "note": "; ".join([note, *fails]).strip("; ")}
 
 
