@@ -545,9 +545,9 @@ def _figures(outcome: dict[str, Any]) -> list[str]:
         lines += [
             "",
             "A time limit ends a run, saved and reported, within 2 s or a tenth of the limit, counted from the start",
-            "of the process; a signal ends it within 2 s. Beside two busy processes it is 5 s, or a quarter, and on a",
-            "machine with less than half of its time left all of it is longer by the pace that is given. Memory grows with",
-            "the rows by at most 3 times the table in float64.",
+            "of the process; a signal ends it within 2 s. Beside two busy processes it is 5 s, or a quarter, and where a",
+            "pace is given, which is how many times longer the machine took for a small fit, so many times as long. Memory",
+            "grows with the rows by at most 3 times the table in float64.",
             "",
             "| route | table | ends by | seconds | MiB | copies of the table | verdict |",
             "|---|---|---|---|---|---|---|",

@@ -28,6 +28,8 @@ MOST_COPIES = 3.0
 SIGNAL_SECONDS = 3.0
 #: Seconds of a small fit on two cores of which one does something else. On slower machines limits are longer.
 QUIET_SECONDS = 4.0
+#: Limits are so many times longer at most, so that the campaign ends; what a run may take after them, at any pace.
+MOST_PACE = 2.0
 #: Routes that are ended after the search, which may end by itself.
 AFTER_THE_SEARCH = ("bootstrap", "seeds", "imputations", "exact")
 
@@ -288,7 +290,7 @@ class Trial:
         """Return a row of the table of limits."""
         path, output = self.table(case.table, case.suffix), self.folder / "run"
         if case.limit is not None:
-            case = replace(case, limit=round(self.pace * case.limit, 1))
+            case = replace(case, limit=round(min(self.pace, MOST_PACE) * case.limit, 1))
         if case.first:
             run(["fit", str(path), "-o", str(output), "--force", *case.first])
         words = {
@@ -319,7 +321,7 @@ class Trial:
         if found.code != case.code:
             fails.append(f"exit code {found.code}: {' '.join(found.words.split())[-300:]}")
         if case.command in ("fit", "resume") and case.route != "reading":
-            fails += _problems(case, output)
+            fails += _problems(case, output, found.seconds)
         row = {"route": case.route, "table": f"{case.table} ({case.suffix})", "ends": ends}
         row |= {"seconds": round(seconds, 1), "memory_mib": round(found.memory)}
         if case.table == LONG and case.signal is None and case.command == "fit":
@@ -336,7 +338,7 @@ def _spent(output: Path) -> float:
     return float(json.loads((output / "result.json").read_text())["search"]["seconds"])
 
 
-def _problems(case: Case, output: Path) -> list[str]:
+def _problems(case: Case, output: Path, seconds: float) -> list[str]:
     """Return what is wrong with what was saved."""
     from drbo import Result
     from drbo.errors import DrboError
@@ -346,7 +348,8 @@ def _problems(case: Case, output: Path) -> list[str]:
     except DrboError as error:
         return [f"no result: {error.message}"]
     wanted = "time limit" if case.signal is None else "interrupted"
-    ended = result.stopped.startswith(wanted) or case.route.split(",")[0] in AFTER_THE_SEARCH
+    ended = wanted in result.stopped or case.route.split(",")[0] in AFTER_THE_SEARCH
+    ended |= case.limit is not None and seconds < case.limit  # by itself, before that
     return [] if ended else [f"it ended otherwise: {result.stopped}"]
 
 
