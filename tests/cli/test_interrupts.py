@@ -11,7 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from drbo.cli.interrupts import INTERRUPTED, STOP_SIGNALS, CommandRun, limited_run, timed
+from drbo.cli.interrupts import INTERRUPTED, STOP_SIGNALS, CommandRun, limited_run, timed, waited
 from drbo.deadline import current
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
@@ -232,3 +232,10 @@ def test_a_command_without_the_option_gets_it() -> None:
     assert done.output == "True True\n"
     assert [one.name for one in work.params] == ["time_limit", "as_json"]
     assert timed(work) is work
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/schedstat"), reason="needs the statistics of the scheduler")
+def test_the_time_without_a_processor_is_known() -> None:
+    before, start = waited(), time.monotonic()
+    time.sleep(0.2)
+    assert 0 <= waited() - before <= time.monotonic() - start

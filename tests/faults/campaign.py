@@ -545,9 +545,9 @@ def _figures(outcome: dict[str, Any]) -> list[str]:
         lines += [
             "",
             "A time limit ends a run, saved and reported, within 2 s or a tenth of the limit, counted from the start",
-            "of the process; a signal ends it within 2 s. Beside two busy processes it is 5 s, or a quarter. Where a pace",
-            "is given, the machine took so many times longer for a small fit, and may take so many times as long to end.",
-            "Memory grows with the rows by at most 3 times the table in float64.",
+            "of the process; a signal ends it within 2 s. Beside two busy processes it is 5 s, or a quarter. Where a",
+            "pace is given, the machine took so many times longer for a small fit, and may take so many times as long",
+            "to end. Memory grows with the rows by at most 3 times the table in float64.",
             "",
             "| route | table | ends by | seconds | MiB | copies of the table | verdict |",
             "|---|---|---|---|---|---|---|",

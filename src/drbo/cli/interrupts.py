@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 import click
@@ -28,6 +29,8 @@ NO_RESULT = "interrupted before there was a result"
 SUCCESS, FAILURE, MISUSE = 0, 1, 2  # other exit codes
 #: Seconds that the main thread has to hear a signal while there is no graph yet; it may be inside a compiled function.
 HEARING_SECONDS = 1.0
+#: Seconds without a processor that are not counted against a run, on a machine that does much else.
+MOST_EXCUSED = 20.0
 #: Seconds that the answer of a run that hangs may take to be put together and saved.
 SAVING_SECONDS = 10.0
 #: What is said where a thread ends the process in place of a run that hangs.
@@ -81,8 +84,12 @@ def _watched(run: CommandRun) -> Iterator[None]:
     ended = threading.Event()
 
     def look() -> None:
+        before: float | None = None  # that the main thread waited for a processor until the time was over
         while not ended.wait(LOOK_SECONDS):
-            if time.monotonic() >= run.deadline.late_at():
+            if not run.deadline.over():
+                continue
+            before = waited() if before is None else before
+            if time.monotonic() >= run.deadline.late_at() + min(waited() - before, MOST_EXCUSED):
                 end_in_its_place(run)
                 return
 
@@ -93,6 +100,15 @@ def _watched(run: CommandRun) -> Iterator[None]:
     finally:
         ended.set()
         watch.join()
+
+
+def waited() -> float:
+    """Return for how many seconds the main thread could have run but for other programs; 0 where nobody says."""
+    try:
+        raw = Path(f"/proc/self/task/{threading.main_thread().native_id}/schedstat").read_text()
+        return int(raw.split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
 
 
 def timed(command: click.Command) -> click.Command:
