@@ -1,6 +1,6 @@
 """Tests whether residuals are independent of the parents of a family, for many families of one table."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -108,22 +108,22 @@ class Sample(NamedTuple):
     testable: Bools  # (d,) of these, columns that do not pile up at an end of their range
 
     @classmethod
-    def of(cls, table: Statistics, seed: int) -> "Sample":
-        """Draw the rows and spread equal values, both with the seed."""
+    def of(cls, table: Statistics, seed: int, check: Callable[[], None] = lambda: None) -> "Sample":
+        """Draw the rows and spread equal values, both with the seed; ``check`` is called before each column."""
         rows = rows_to_test(table, seed)
         categorical = tuple(j for j, kind in enumerate(rows.kinds) if kind == "categorical")
         given, least = rows.values, MIN_DISTINCT
         if rows.groups is not None:  # so many values have at least so many differences
             given, least = steps_within(rows), 2 * MIN_DISTINCT - 1
-        deadline, fine = current(), np.zeros(given.shape[1], dtype=bool)
+        fine = np.zeros(given.shape[1], dtype=bool)
         testable = fine.copy()
         for j, column in enumerate(given.T):
-            deadline.check()
+            check()
             fine[j] = j not in categorical and len(np.unique(column)) >= least
             testable[j] = fine[j] and not piles_up(column)
         rng, values = np.random.default_rng(seed), rows.values.copy()
         for j in np.flatnonzero(fine).tolist():
-            deadline.check()
+            check()
             values[:, j] = spread_ties(values[:, j], rng)
         return cls(values, categorical, fine, testable)
 
@@ -240,7 +240,7 @@ class TableTests:
 
     def __init__(self, table: Statistics, seed: int = 0) -> None:
         self.names = table.names
-        self.values, self.categorical, self._fine, self.testable = Sample.of(table, seed)
+        self.values, self.categorical, self._fine, self.testable = Sample.of(table, seed, current().check)
         self._by: dict[Regression, ResidualTests] = {}
 
     def untestable(self, column: int) -> str:

@@ -101,9 +101,9 @@ def drawn(answer: Answer, inquiry: Inquiry) -> Answer:
     testable = 0 < answer.dag.sum() <= MAX_EDGES and inquiry.control.n_rows
     if inquiry.hidden or not may_turn or not testable:
         return answer
-    check = partial(noise_checks, inquiry.tests, regression=inquiry.score.regression)
     ties = partial(same_score, inquiry.evaluator, answer.dag)
     try:
+        check = partial(noise_checks, inquiry.tests, regression=inquiry.score.regression)
         first = first_member(answer.dag, inquiry.constraints, ties)
         member, checks = agreeing_member(first, check(first), inquiry.constraints, check, ties)
     except OutOfTimeError:
