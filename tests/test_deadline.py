@@ -43,9 +43,10 @@ def test_an_inner_deadline_ends_with_the_outer_one_and_not_the_other_way_round()
 def test_the_flag_is_set_by_itself_while_nobody_looks():
     with Deadline(0.1) as outer, Deadline() as inner:
         end = time.monotonic() + 20
-        while not (inner.flag[0] and outer.flag[0]) and time.monotonic() < end:
+        while not (inner.flag.is_set and outer.flag.is_set) and time.monotonic() < end:
             time.sleep(0.01)
-        assert inner.flag[0] == outer.flag[0] == 1
+        assert inner.flag.is_set
+        assert outer.flag.is_set
     assert inner.reason.words == "time limit of 0.1 s reached"
 
 

@@ -306,7 +306,7 @@ class DrawClimb {
       if (waiting) return;
       set_reach(at_.dag, d_, reach_.data());
       const Move move = best_move();
-      if (move.kind == Kind::NONE || *at_.moves == static_cast<int64_t>(d_ * d_)) return;  // rounding could circle
+      if (move.kind == Kind::NONE || *at_.moves >= static_cast<int64_t>(d_ * d_)) return;  // rounding could circle
       ++*at_.moves;
       apply(move);
     }
@@ -379,6 +379,7 @@ void climb_draws(const Out<bool, 3>& dags, const Out<double, 3>& change, const O
   require_shape({count, d, d}, "dags and change", dags, change);
   require_shape({count, d}, "stale", stale);
   require_shape({count}, "moves", moves);
+  require_range(moves.data(), count, 0, whole(d * d) + 1, "moves");
   in_parts(count, threads, [&](int64_t draw, Watch& watch) {
     const Climb at{flags(dags) + draw * d * d, change.data() + draw * d * d, flags(stale) + draw * d,
                    moves.data() + draw};

@@ -18,6 +18,10 @@ DRBO_FILES(DECLARE)
 NB_MODULE(_core, m) {
   m.doc() = "Compiled kernels of drbo.";
   nb::exception<drbo::Stopped>(m, "OutOfTimeError", PyExc_KeyboardInterrupt);
+  nb::class_<drbo::StopFlag>(m, "StopFlag", "Ends computations that look at it.")
+      .def(nb::init<>())
+      .def("set", &drbo::StopFlag::set, "End them; may be called from any thread.")
+      .def_prop_ro("is_set", &drbo::StopFlag::is_set);
   m.def(
       "set_stop_source", [](nb::callable source) { drbo::Stop::source() = source.release().ptr(); },
       "Set the function that returns the flag of the deadline that holds where a kernel is called, or None.");

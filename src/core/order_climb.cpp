@@ -86,7 +86,7 @@ class OrderClimb {
 
   // Moves nodes to their best places until no move gains. The flag comes from the caller: climbs run in threads, which
   // see no deadline by themselves.
-  void climb(const Ints& visits, int threads, const Stop::Byte& flag) {
+  void climb(const Ints& visits, int threads, const StopFlag& flag) {
     require_shape({static_cast<size_t>(d_)}, "visits", visits);
     require_order(visits.data(), d_);
     repaired_ = false;
@@ -103,7 +103,7 @@ class OrderClimb {
   // Moves a few nodes that matter to each other to random places, climbs near what changed, and takes it all back where
   // the order scores lower by more than the tolerance; once for each row of draws (m, DRAWS) from [0, 1). An end
   // by the flag leaves the order as it was before the shaking under way.
-  void shake(const Table& draws, double tolerance, int threads, const Stop::Byte& flag) {
+  void shake(const Table& draws, double tolerance, int threads, const StopFlag& flag) {
     require_shape({draws.shape(0), DRAWS}, "draws", draws);
     for (size_t k = 0; k < draws.shape(0) * DRAWS; ++k)
       require(draws[k] >= 0.0 && draws[k] < 1.0, "draws must be in [0, 1)");
@@ -206,7 +206,7 @@ class OrderClimb {
 
   // Runs work until it is done or the flag is set.
   template <class Work>
-  void run(int threads, const Stop::Byte& flag, const Work& work) {
+  void run(int threads, const StopFlag& flag, const Work& work) {
     const Stop stop(flag);
     const nb::gil_scoped_release release;
     Watch watch(stop);

@@ -30,13 +30,14 @@ struct Bounds {
     require_range(group_of.data(), parts * d, 0, whole(groups), "group_of");
     require_range(place.data(), parts * d, 0, 40, "place");
     require_range(partition_of.data(), groups, 0, whole(parts), "partition_of");
+    require_range(starts.data(), groups, 0, whole(values.shape(0)), "starts");
     vector<int64_t> last(starts.data(), starts.data() + groups);
     for (size_t at = 0; at < parts * d; ++at) {
       step.push_back(int64_t{1} << place[at]);
-      last[group_of[at]] += step[at];
+      int64_t& end = last[group_of[at]];
+      end += step[at];
+      require_range(&end, 1, 0, whole(values.shape(0)), "the ends of the tables");  // each time: sums may not overflow
     }
-    require_range(starts.data(), groups, 0, whole(values.shape(0)), "starts");
-    require_range(last.data(), groups, 0, whole(values.shape(0)), "the ends of the tables");
   }
 
   // Where a set stands in the table of each group, and the sum over each partition.

@@ -24,22 +24,28 @@ class Stopped : public std::exception {
   const char* what() const noexcept override { return "the computation was stopped"; }
 };
 
-// A byte that another thread sets to end the kernels that look at it: the flag of a drbo.deadline.Deadline. It is made
-// and dropped under the lock of the interpreter.
+// The flag of a drbo.deadline.Deadline: another thread sets it to end the kernels that look at it.
+class StopFlag {
+ public:
+  void set() { set_.store(true, std::memory_order_relaxed); }
+  bool is_set() const { return set_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<bool> set_{false};
+};
+
+// A kernel's hold on such a flag, made and dropped under the lock of the interpreter.
 class Stop {
  public:
-  using Byte = nb::ndarray<const uint8_t, nb::shape<1>, nb::device::cpu>;
-
   // The flag of the deadline that holds where Python called the kernel.
   Stop() {
     if (source() == nullptr) return;
-    const nb::object flag = nb::handle(source())();
-    if (flag.is_none()) return;
-    if (!nb::try_cast(flag, byte_, false)) throw nb::type_error("a stop flag must be an array of one byte");
-    at_ = byte_.data();
+    owner_ = nb::handle(source())();
+    if (!owner_.is_none() && !nb::try_cast(owner_, flag_, false))
+      throw nb::type_error("a stop flag must be a StopFlag");
   }
-  explicit Stop(Byte byte) : byte_(std::move(byte)), at_(byte_.data()) {}
-  bool is_set() const { return at_ && *at_; }
+  explicit Stop(const StopFlag& flag) : flag_(&flag) {}  // of an argument, which lives as long as the call
+  bool is_set() const { return flag_ && flag_->is_set(); }
 
   // The function of Python that returns the flag, or None; never freed, because it lives as long as the module.
   static PyObject*& source() {
@@ -48,8 +54,8 @@ class Stop {
   }
 
  private:
-  Byte byte_;
-  const volatile uint8_t* at_ = nullptr;
+  nb::object owner_;
+  const StopFlag* flag_ = nullptr;
 };
 
 // One thread's view of what may end its work. Kernels report their work in units of about a nanosecond; the flag is

@@ -11,10 +11,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import StrEnum
 from threading import Event, Thread
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 from drbo._core import OutOfTimeError as OutOfTimeError  # exported: compiled loops raise it too
-from drbo._core import set_stop_source
+from drbo._core import StopFlag, set_stop_source
 
 #: Seconds between two looks of the thread that sets the flag of compiled loops.
 LOOK_SECONDS = 0.05
@@ -83,9 +83,7 @@ class Deadline:
     """
 
     def __init__(self, seconds: float | None = None, *, start: float | None = None, least: float = 0.0) -> None:
-        import numpy as np  # the command line starts without it
-
-        self.flag = np.zeros(1, dtype=np.uint8)  # not 0: over; compiled loops look at it
+        self.flag = StopFlag()  # compiled loops look at it
         self.has_answer = False  # a run that is stopped from here on has something to tell
         self.began = time.monotonic()
         self.seconds, self.at, self.least = seconds, math.inf, least
@@ -110,7 +108,7 @@ class Deadline:
         if reason is None and time.monotonic() >= self._end():
             reason = Stopped(Stop.TIME_LIMIT, f"time limit of {self._limit():g} s reached")
         if reason is not None:
-            self.flag[0] = 1
+            self.flag.set()
         return reason
 
     @property
@@ -134,7 +132,7 @@ class Deadline:
     def stop(self) -> None:
         """End the run now; may be called from any thread, and from the handler of a signal."""
         self._asked_at = min(self._asked_at, time.monotonic())
-        self.flag[0] = 1
+        self.flag.set()
 
     def check(self, seconds: float = 0.0) -> None:
         """Raise an OutOfTimeError if the run has to end before so many seconds have passed."""
@@ -206,7 +204,7 @@ class Deadline:
 _current: ContextVar[Deadline | None] = ContextVar("drbo deadline", default=None)
 
 
-def _flag() -> Any:
+def _flag() -> StopFlag | None:
     """Return the flag of the deadline that holds here; None: there is none."""
     deadline = _current.get()
     return None if deadline is None else deadline.flag

@@ -8,7 +8,7 @@ from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import dag_to_cpdag
 from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
-from drbo.search.exact.family_tables import all_tables, known_tables
+from drbo.search.exact.family_tables import all_tables, tables_of
 from drbo.settings import Settings
 
 
@@ -71,7 +71,7 @@ def test_margins_over_known_families_are_upper_bounds(every_dag):
     free = Constraints.none(4)
     _, best, others = _setup("bge", 1, every_dag)
     evaluator.evaluate(np.concatenate([best[None], every_dag[rng.choice(543, 12)]]))
-    known = Alternatives(known_tables(evaluator, free), evaluator.score).margins(best)
+    known = Alternatives(tables_of(evaluator.known()[0], evaluator, free), evaluator.score).margins(best)
     full = others.margins(best)
     assert not known.exact
     for some, everything in ((known.removed, full.removed), (known.reversed, full.reversed)):

@@ -1,4 +1,4 @@
-"""Margins and other equivalence classes for larger graphs, found by climbing over families that are already scored."""
+"""Margins, other equivalence classes and posteriors for larger graphs, by climbs and chains over some families."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -49,7 +49,7 @@ class _Change(NamedTuple):
 
 
 class KnownAlternatives:
-    """The best DAGs found under one change, made of the families that an evaluator knows.
+    """The best DAGs found under one change, made of some families; where none are given, of all that are known.
 
     Examples
     --------
@@ -64,16 +64,18 @@ class KnownAlternatives:
     >>> others = KnownAlternatives(evaluator, dag, None)
     >>> np.isnan(others.margins().removed[0, 1]).item()  # nothing else is known
     True
-    >>> _ = evaluator.families(neighbours(dag))
-    >>> margins = KnownAlternatives(evaluator, dag, None).margins()
+    >>> near = Families.from_sets(3, [(0, ()), (0, (1,)), (1, ()), (1, (0,)), (2, ())])
+    >>> _ = evaluator.families(near)
+    >>> margins = KnownAlternatives(evaluator, dag, None, near).margins()
     >>> bool(margins.removed[0, 1] > 100), margins.reversed[0, 1].round(6).item()
     (True, 0.0)
     """
 
-    def __init__(self, evaluator: Evaluator, dag: Bools, level: float | None) -> None:
+    def __init__(self, evaluator: Evaluator, dag: Bools, level: float | None, families: Families | None = None) -> None:
         self.evaluator = evaluator
         self.dag = dag
-        families, local = evaluator.known()
+        families = evaluator.known()[0] if families is None else families
+        local = evaluator.families(families)
         price = evaluator.score.family_price(families)
         share = evaluator.score.share(local, price, level, families.nodes)
         rows = np.lexsort((-share, families.nodes))
@@ -126,7 +128,7 @@ class KnownAlternatives:
         return found
 
     def posterior(self, log_odds: float, seed: int) -> Floats | None:
-        """Return the probability (d, d) of each edge over orders and known families; None where chains disagree.
+        """Return the probability (d, d) of each edge over orders and these families; None where chains disagree.
 
         Parameters
         ----------
@@ -136,7 +138,7 @@ class KnownAlternatives:
         return found.edges.mean(axis=0) if found is not None and found.spread <= MAX_SPREAD else None
 
     def chains(self, log_odds: float, seed: int) -> "Chains | None":
-        """Return what chains over orders saw; None: some order has no DAG of known families."""
+        """Return what chains over orders saw; None: some order has no DAG of these families."""
         d, score = len(self.dag), self.evaluator.score
         assert score.evidence_scale is not None
         rng = np.random.default_rng(seed)
@@ -249,13 +251,3 @@ class KnownAlternatives:
     def _score(self, dag: Bools) -> float:
         local = self.evaluator.families(Families.from_dags(dag[None]))[None]
         return float(self.evaluator.scores(dag[None], local)[0])
-
-
-def neighbours(dag: Bools) -> Families:
-    """Return the families that a DAG has when one edge goes or turns, and those without parents."""
-    sets: list[tuple[int, Indices]] = [(node, np.empty(0, dtype=np.intp)) for node in range(len(dag))]
-    for a, b in np.argwhere(dag).tolist():
-        without, with_ = dag[:, b].copy(), dag[:, a].copy()
-        without[a], with_[b] = False, True
-        sets += [(b, np.flatnonzero(without)), (a, np.flatnonzero(with_))]
-    return Families.from_sets(len(dag), [(node, members.tolist()) for node, members in sets])

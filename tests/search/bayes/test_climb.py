@@ -239,3 +239,12 @@ def test_signs_are_signs(rng):
     drawn.signs[1, 2] = 3.0
     with pytest.raises(ValueError, match="signs"):
         _core.DrawnFunctions(*drawn)
+
+
+@pytest.mark.parametrize("moves", [-1, D * D + 1, np.iinfo(np.int64).max])
+def test_a_number_of_moves_that_no_climb_makes_is_refused(rng, moves):
+    functions, limits = _core.DrawnFunctions(*a_drawn(rng)), _core.ClimbRules(*some_rules())
+    dags, change = np.zeros((1, D, D), dtype=bool), np.zeros((1, D, D))
+    stale, counts = np.ones((1, D), dtype=bool), np.array([moves])
+    with pytest.raises(ValueError, match="moves must be in"):
+        _core.climb_draws(dags, change, stale, counts, functions, limits, no_families(), no_families(), 1)

@@ -16,8 +16,8 @@ from drbo.search.exact.family_tables import (
     compiled_work,
     count_legal,
     families_of,
-    known_tables,
     sets_of,
+    tables_of,
 )
 from drbo.settings import Settings
 
@@ -120,7 +120,7 @@ def test_known_families_have_their_places():
     evaluator = Evaluator(score, Settings())
     dag = np.triu(np.ones((D, D), dtype=bool), 1)
     evaluator.evaluate(dag[None])
-    found = known_tables(evaluator, Constraints.none(D))
+    found = tables_of(evaluator.known()[0], evaluator, Constraints.none(D))
     assert (found.complete, found.n_families) == (False, D)
     assert [np.flatnonzero(row > -np.inf).tolist() for row in found.price] == [[(1 << k) - 1] for k in range(D)]
     assert [column_of(dag[:, node], node) for node in range(D)] == [(1 << k) - 1 for k in range(D)]

@@ -70,6 +70,13 @@ def _wide(d, rows):
     return _layer(np.arange(rows), np.zeros(rows)), parents, bounds
 
 
+@pytest.mark.parametrize("start", [np.iinfo(np.int64).max, np.iinfo(np.int64).max - 8, 7, -1])
+def test_tables_beyond_the_values_are_refused(start):
+    zero = np.zeros((1, 3), dtype=np.int64)
+    with pytest.raises(ValueError, match="must be in"):
+        Bounds(zero, np.arange(3)[None], np.array([start]), zero[0, :1], np.zeros(8))
+
+
 def test_a_stop_ends_the_search_within_a_layer():
     layer, parents, bounds = _wide(30, 2_000_000)
     with Deadline() as deadline:

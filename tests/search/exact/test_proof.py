@@ -15,7 +15,7 @@ from drbo.scores.registry import build_score
 from drbo.search.bayes.screen import screened
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact import proof as certificate
-from drbo.search.exact.family_tables import all_tables, known_tables
+from drbo.search.exact.family_tables import all_tables, tables_of
 from drbo.search.exact.proof import certify, certify_large, check_size, fits, valid_for
 from drbo.search.exact.useful_parents import Effort
 from drbo.search.subset_dp import best_dag
@@ -93,7 +93,7 @@ def test_no_proof_from_some_of_the_families():
     start = evaluator.evaluate(np.zeros((1, 4, 4), dtype=bool))
     free = Constraints.none(4)
     with pytest.raises(ValueError, match="all families"):
-        certify(known_tables(evaluator, free), evaluator, free, start)
+        certify(tables_of(evaluator.known()[0], evaluator, free), evaluator, free, start)
 
 
 def test_words_of_the_bound():

@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from drbo.arrays import Bools, Floats, Indices
-from drbo.claims.known_margins import KnownAlternatives, neighbours
+from drbo.claims.known_margins import KnownAlternatives
+from drbo.claims.likely_families import likely_families
 from drbo.claims.margins import Alternatives, OtherClass
 from drbo.claims.probabilities.posterior import MAX_SAMPLED_NODES, by_chains, by_sums, evidence
 from drbo.claims.record import Claims, Margins, Proof, RankedClass
 from drbo.constraints import Constraints
 from drbo.deadline import current, no_deadline
 from drbo.search.evaluation.evaluator import Evaluator
-from drbo.search.exact.family_tables import MAX_NODES, FamilyTables, all_tables, compiled_work, known_tables, legal_rows
+from drbo.search.exact.family_tables import MAX_NODES, FamilyTables, all_tables, compiled_work, tables_of
 from drbo.search.exact.proof import Certificate, certify, certify_large, check_size, fits
 from drbo.search.exact.useful_parents import Effort, enumerable
 from drbo.search.outcome import Evaluated, Outcome
@@ -133,9 +134,10 @@ def _tables(
         return all_tables(evaluator, constraints)
     if d > MAX_KNOWN_NODES:
         return None
-    if exact != "off" and not rationed:
-        _know_neighbours(evaluator, best, constraints)
-    return known_tables(evaluator, constraints)
+    if exact == "off" or rationed:
+        return tables_of(evaluator.known()[0], evaluator, constraints)
+    level = evaluator.score.level_of(best.local[0])
+    return tables_of(likely_families(evaluator, constraints, best.dags[0], level), evaluator, constraints)
 
 
 def _is_free(evaluator: Evaluator) -> bool:
@@ -180,18 +182,11 @@ def _proof(
     return certify(all_tables(evaluator, constraints), evaluator, constraints, best) if _is_free(evaluator) else None
 
 
-def _know_neighbours(evaluator: Evaluator, best: Evaluated, constraints: Constraints) -> None:
-    """Score the families one edge away where fewer are known: compiled climbs over orders keep none of theirs."""
-    families = neighbours(best.dags[0])
-    if len(evaluator.known()[0]) < len(families):
-        evaluator.families(families[legal_rows(families, constraints)])
-
-
 def _alternatives(findings: Findings, tables: FamilyTables, evaluator: Evaluator, best: Evaluated) -> Findings:
     score, dag = evaluator.score, best.dags[0]
     level = score.level_of(best.local[0])
     others = Alternatives(tables, score, level)
-    over = "all DAGs" if tables.complete else f"DAGs built from the {tables.n_families:,} families scored so far"
+    over = "all DAGs" if tables.complete else _built_from(tables.n_families)
     findings = replace(findings, margins=others.margins(dag), classes=tuple(others.classes(dag, TOP)), over=over)
     if score.evidence_scale is None or level is not None:
         return findings
@@ -212,7 +207,7 @@ def _better(findings: Findings, evaluator: Evaluator, best: Evaluated) -> Evalua
 def _near(
     evaluator: Evaluator, best: Evaluated, constraints: Constraints, *, spend: bool
 ) -> tuple[Evaluated, Findings]:
-    """Return what the known families say about a large graph; ``spend``: score those one edge away first.
+    """Return what the likely families say about a large graph; unless they may be scored (``spend``), the known ones.
 
     If they make up a better graph, that one is returned in place of the given one.
     """
@@ -220,17 +215,20 @@ def _near(
     while better is not None:
         best = better
         dag, level = best.dags[0], evaluator.score.level_of(best.local[0])
-        if spend:
-            families = neighbours(dag)
-            evaluator.families(families[legal_rows(families, constraints)])
-        others = KnownAlternatives(evaluator, dag, level)
-        over = f"DAGs built from the {others.n_families:,} families scored so far"
+        families = likely_families(evaluator, constraints, dag, level) if spend else None
+        others = KnownAlternatives(evaluator, dag, level, families)
+        over = _built_from(others.n_families)
         findings = Findings(margins=others.margins(), classes=tuple(others.classes(TOP)), over=over)
         better = _better(findings, evaluator, best)
     if evaluator.score.evidence_scale is None or level is not None or len(dag) > MAX_SAMPLED_NODES:
         return best, findings
     posterior, prior = by_chains(others, evaluator.settings.expected_parents)
     return best, replace(findings, posterior=posterior, prior=prior)
+
+
+def _built_from(n_families: int) -> str:
+    """Return the DAGs that claims speak of where they are over some families."""
+    return f"DAGs built from {n_families:,} families"
 
 
 def redrawn(

@@ -13,23 +13,18 @@ import numpy as np
 from scipy.sparse.csgraph import connected_components
 
 from drbo.arrays import Bools, Floats
-from drbo.claims.known_margins import Chains, KnownAlternatives, neighbours
-from drbo.claims.next_experiment import Left
-from drbo.claims.orientations import ways_left
+from drbo.claims.known_margins import Chains, KnownAlternatives
+from drbo.claims.likely_families import likely_families
 from drbo.claims.probabilities.dag_sums import sum_inside
 from drbo.claims.probabilities.edge_prior import edge_log_odds
 from drbo.claims.probabilities.posterior import evidence, expected_parents
 from drbo.constraints import Constraints
 from drbo.errors import SettingsError
-from drbo.graph.dag import dag_to_cpdag
-from drbo.scores.families import Families
 from drbo.search.evaluation.evaluator import Evaluator
-from drbo.search.exact.family_tables import all_tables, compiled_work, legal_rows, sets_of
+from drbo.search.exact.family_tables import all_tables, compiled_work, sets_of
 
 #: Up to this many columns draws are exact: where compiled kernels score all families, and for other cheap scores.
 MOST_COMPILED, MOST_SCORED = 15, 12
-#: Members of a class from which single edges are changed.
-MEMBERS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +46,7 @@ def drawn_dags(
 ) -> Draws:
     """Draw DAGs from the posterior of a score that is a log evidence: exactly for few columns, else by chains.
 
-    Chains are over the families of members of the best DAG's class, and of graphs that differ by one edge from some.
+    Chains are over the likely families.
     """
     score, rng = evaluator.score, np.random.default_rng(seed)
     level = score.level_of(evaluator.evaluate_one(dag).local[0])
@@ -66,11 +61,8 @@ def drawn_dags(
         logs = evidence(all_tables(evaluator, constraints).shares(score), score)
         sizes = np.bitwise_count(np.arange(logs.shape[1]))
         return by_sums(logs + edge_log_odds(d, mean, "DAGs") * sizes, count, rng)
-    cpdag = dag_to_cpdag(dag)
-    members, _ = Left(ways_left(cpdag, dag, seed=seed), cpdag & ~cpdag.T).graphs()
-    for families in (Families.from_dags(members), *(neighbours(one) for one in (dag, *members[:MEMBERS]))):
-        evaluator.families(families[legal_rows(families, constraints)])
-    chains = KnownAlternatives(evaluator, dag, None).chains(edge_log_odds(d, mean, "orders") if d > 1 else 0.0, seed)
+    others = KnownAlternatives(evaluator, dag, None, likely_families(evaluator, constraints, dag, None))
+    chains = others.chains(edge_log_odds(d, mean, "orders") if d > 1 else 0.0, seed)
     if chains is None:
         raise SettingsError(
             "under this knowledge, some orders of the columns allow no graph near the best one, so none can be drawn",

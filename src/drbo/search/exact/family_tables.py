@@ -106,10 +106,9 @@ def count_legal(constraints: Constraints) -> int:
     return total
 
 
-def known_tables(evaluator: Evaluator, constraints: Constraints) -> FamilyTables:
-    """Return the tables of the families that have been scored."""
-    d = evaluator.score.n_nodes
-    families, values = evaluator.known()
+def tables_of(families: Families, evaluator: Evaluator, constraints: Constraints) -> FamilyTables:
+    """Return the tables of some legal families, each once."""
+    d, values = evaluator.score.n_nodes, evaluator.families(families)
     masks = families.parents @ (1 << np.arange(d))
     low = (1 << families.nodes) - 1
     place = families.nodes, (masks & low) | (masks >> (families.nodes + 1) << families.nodes)
