@@ -312,7 +312,7 @@ CLOCKS = {
     "cli/__init__.py": "the start of the program, from which a time limit counts",
     "cli/commands/fit.py": "the date that a run was started",
     "cli/interrupts.py": "the start of the program, from which a time limit counts",
-    "cli/output.py": "the date of a run, in words",
+    "cli/run_folder.py": "the date of a run, in words",
     "cli/commands/resume.py": "the date that resamples were added to a run",
     "progress.py": "shows how far a search is",
     "claims/refits/resampling.py": "decides when finished resamples are saved, not which ones are made",

@@ -17,7 +17,7 @@ from scipy import sparse
 from drbo import DataPolicy, Design, DrBO, Knowledge, Settings
 from drbo.cli.commands.fit import fit
 from drbo.cli.options import config_values
-from drbo.cli.output import check_folder
+from drbo.cli.run_folder import check_folder
 from drbo.data.checks.check import check_table
 from drbo.data.checks.lag import lagged
 from drbo.data.reading.read import read_table
@@ -198,7 +198,7 @@ def _code_in_a_result() -> Any:
 
 def _begun() -> Any:
     Path("run").mkdir()
-    Plan("drbo fit t.csv", "2025-01-01 12:00:00").save(Path("run"))
+    Plan(("drbo", "fit", "t.csv"), "2025-01-01 12:00:00").save(Path("run"))
     Path("run", CHECKPOINT).mkdir()
     Path("run", CHECKPOINT, "checkpoint.json").touch()
     return check_folder(Path("run"))

@@ -283,7 +283,7 @@ def _result(
             audit=rulings.records.get(RowAudit.name, NOT_AUDITED),
         ),
         provenance=Provenance(settings=problem.settings.to_dict(), seed=request.seed, versions=versions()),
-        call=request.call,
+        line=request.call,
         reasons=(*problem.reasons, *notes, *request.notes),
     )
     if answer.ancestral is None:

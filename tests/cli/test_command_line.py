@@ -4,7 +4,7 @@ import subprocess
 
 import pytest
 
-from drbo.cli.command_line import quoted
+from drbo.result.words.plain_text import quoted
 
 WORDS = ["plain", "two words", "it's", "a\nb", "caf\udce9", "\u202eright", "back\\slash\t", "$x `y`", ""]
 

@@ -445,7 +445,10 @@ def _read_request(raw: bytes, folder: Path) -> None:
 def _run_seeds() -> list[bytes]:
     from drbo.result.files.plan import Plan
 
-    plans = [Plan("drbo fit t.csv", "2025-01-01"), Plan("drbo fit t.csv", "now", resamples=9, kind="cluster")]
+    plans = [
+        Plan(("drbo", "fit", "t.csv"), "2025-01-01"),
+        Plan(("drbo", "fit", "t.csv"), "now", resamples=9, kind="cluster"),
+    ]
     seeds = []
     for plan in plans:
         with tempfile.TemporaryDirectory() as folder:
@@ -457,7 +460,7 @@ def _run_seeds() -> list[bytes]:
 def _read_run(raw: bytes, folder: Path) -> None:
     """Read the plan of a run as ``drbo resume`` and ``drbo fit -o`` do."""
     from drbo.claims.refits.resampling import Resampling
-    from drbo.cli.output import check_folder
+    from drbo.cli.run_folder import check_folder
     from drbo.result.files.plan import Plan
 
     np.save(folder / "clusters.npy", np.arange(9))

@@ -1,10 +1,8 @@
-"""Where a command writes: the place is checked before the work starts, and a failed write is an output error."""
+"""What a command writes: a result with its picture and report, or a table; a failed write is an output error."""
 
 import json
-import os
-import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +10,8 @@ from drbo.cli.interrupts import broken_off
 from drbo.cli.messages import OutputError, put, say
 from drbo.deadline import LEAST_SECONDS, Deadline, current, no_deadline
 from drbo.errors import ResultError, SettingsError, write_hint
-from drbo.result.files.plan import Plan
-from drbo.result.files.run_folder import CHECKPOINT, PICTURE, REPORT, held, names_in, older_run_aside
+from drbo.result.files.run_folder import PICTURE, REPORT
+from drbo.result.words.plain_text import shell_line
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,86 +22,6 @@ if TYPE_CHECKING:
 
 #: Nodes and edges of a graph whose picture, or report, is written in a moment.
 SMALL_PICTURE, SMALL_REPORT = 120, 400
-
-
-def check_folder(folder: Path, *, force: bool = False, again: str = "") -> None:
-    """Refuse a folder that cannot take a result, before hours are spent on one.
-
-    A run that is there is named, and replaced only with ``force``, or if its command was ``again``.
-    """
-    if folder.exists() and not folder.is_dir():
-        raise SettingsError(
-            f"'{folder}' is a file, but a result is saved in a folder", hint="choose another folder with -o"
-        )
-    try:
-        names = names_in(folder)
-    except OSError as error:
-        raise OutputError(
-            f"'{folder}' cannot be used: {error.strerror}", hint="choose another folder with -o"
-        ) from error
-    if names and not force and not _is_again(folder, again):
-        listed = ", ".join(sorted(names)[:5]) + ", ..." * (len(names) > 5)
-        raise SettingsError(
-            f"folder '{folder}' is not empty and does not contain a drbo result: {listed}",
-            hint="choose another folder with -o, or add --force to write into this one",
-        )
-    home = folder
-    while not home.exists():
-        home = home.parent
-    if not home.is_dir() or not os.access(home, os.W_OK | os.X_OK):
-        raise OutputError(
-            f"'{folder}' cannot be written: no write permission in '{home}'", hint="choose another folder with -o"
-        )
-
-
-def _is_again(folder: Path, again: str) -> bool:
-    """Tell whether a folder may be written again; refuse one with a run, finished or not, and say what is there."""
-    from drbo.result.result import Result
-
-    try:
-        result = Result.load(folder) if (folder / "result.json").exists() else None
-        plan = Plan.load(folder)
-    except ResultError:  # files of other programs, or damaged ones
-        return False
-    if result is None and not any((folder / CHECKPOINT).glob("*.json")):
-        return plan is not None  # killed before its search was saved: there is nothing to lose
-    if result is not None and result.call == again:
-        return True
-    call = result.call if result is not None else plan.call if plan is not None else ""
-    made = f" by '{call:.200}'" if call else ""
-    if result is None:
-        what = f"an unfinished run, started{made}{f' on {plan.started}' if plan else ''}"
-        way = f"continue it with 'drbo resume {folder}', or "
-    else:
-        when = time.strftime("%Y-%m-%d %H:%M", time.localtime((folder / "result.json").stat().st_mtime))
-        edges = int(result.dag.sum())
-        size = f"{result.table.n_rows:,} rows, {len(result.names)} columns, {edges} edge{'s' * (edges != 1)}"
-        what, way = f"a finished run, created{made} on {when}: {size}", ""
-    raise SettingsError(
-        f"folder '{folder}' already contains {what}",
-        hint=f"{way}choose another folder with -o, or add --force to replace this run",
-    )
-
-
-@contextmanager
-def run_folder(folder: Path | None, *, force: bool) -> Iterator[None]:
-    """Hold the folder of a new run while it is written.
-
-    An older run that is to be replaced is set aside, and comes back if the new one fails before its search starts.
-    """
-    if folder is None:
-        yield
-        return
-    with writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    try:
-        with held(folder):
-            check_folder(folder, force=force)  # someone may have finished a run since
-            with older_run_aside(folder):
-                yield
-    finally:
-        with suppress(OSError):
-            folder.rmdir()  # only if nothing was written
 
 
 @contextmanager
@@ -143,7 +61,8 @@ def save_result(result: "Result", folder: Path) -> list[Path]:
             if _drawn(folder / name, write, small=size <= most):
                 files.append(folder / name)
             else:
-                say(f"{name} was not written because time ran out; 'drbo report {folder}' draws the graph")
+                again = shell_line(["drbo", "report", str(folder)])
+                say(f"{name} was not written because time ran out; this draws the graph: {again}")
     return sorted(files)
 
 

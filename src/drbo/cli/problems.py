@@ -66,4 +66,4 @@ def solving_line(found: "Look") -> str:
     if found.types:
         types = parsed_types(given["types"] or "") | dict(found.types)
         changes["types"] = as_list(f"{name}={kind}" for name, kind in types.items())
-    return command_line(context, changes, "drbo fit")
+    return command_line(context, changes)

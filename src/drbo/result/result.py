@@ -17,6 +17,7 @@ from drbo.claims.record import AncestralRecord, Claims, EdgeValues, Graph, Margi
 from drbo.claims.refits.confidence import Confidence
 from drbo.constraints import Constraints
 from drbo.data.files.names import check_names
+from drbo.result.words.plain_text import shell_line
 from drbo.errors import DataError, KnowledgeError, ResultError
 from drbo.graph.dag import check_dag, dag_to_cpdag
 from drbo.graph.marks import MarkedGraph
@@ -74,7 +75,8 @@ class Result:
     knowledge: Knowledge = field(default_factory=Knowledge)  # what the user knew
     table: TableRecord = field(default_factory=TableRecord)  # what the graph was learned from
     provenance: Provenance = field(default_factory=Provenance)  # settings, seed and versions
-    call: str = ""  # how to repeat the run: a line of Python or of the shell
+    line: str = ""  # of Python that repeats the run
+    argv: tuple[str, ...] = ()  # the words of the command that made it, where one did
     reasons: tuple[str, ...] = ()  # why this score; what the data check had to say
     told: Told | None = None  # of a saved result: what it said about its graph; None: derived from the records
 
@@ -99,6 +101,11 @@ class Result:
 
     def __str__(self) -> str:
         return self.summary()
+
+    @property
+    def call(self) -> str:
+        """How to repeat the run: a line of the shell, quoted word by word, or of Python."""
+        return shell_line(self.argv) or self.line
 
     @property
     def score(self) -> float:
@@ -310,11 +317,14 @@ class Result:
         answer.refuse_hidden(self, "to_pgmpy()")
         return handover.to_pgmpy(self.reading.member(), self.reading.notes())
 
-    def export(self, path: str | Path, *, as_class: bool = False) -> Path:
+    def export(self, path: str | Path, *, as_class: bool = False, spreadsheet: bool = False) -> Path:
         """Write the graph in the format given by the file extension; see :mod:`drbo.result.files.handover`.
 
         Most say what the direction of each edge rests on. ``as_class`` writes the class instead of ``dag``.
+        ``spreadsheet`` writes :meth:`edges` as CSV in which nothing is taken as a formula, whatever columns are called.
         """
+        if spreadsheet:
+            return handover.write_sheet(path, self.edges())
         return handover.hand_over(path, *self.reading.exported(as_class))
 
     def plot(self, path: str | Path | None = None, ax: "Axes | None" = None) -> "Axes | None":

@@ -85,7 +85,7 @@ def score_class(name: str) -> Any:
         )
     try:
         return getattr(importlib.import_module(module), attribute)
-    except Exception as error:  # the module is the user's: it may fail in any way
+    except (Exception, SystemExit) as error:  # the module is the user's: it may fail in any way, or exit
         if name in SCORES and isinstance(error, ModuleNotFoundError):
             need_torch(f"score '{name}'")
         raise SettingsError(
@@ -132,7 +132,7 @@ def build_score(spec: Any, table: Statistics, options: Mapping[str, Any] | None 
             made = made(table, **options)
         except DrboError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise ScoreError(f"score {spec!r} could not be built: {type(error).__name__}: {error}") from error
     elif options:
         raise SettingsError(

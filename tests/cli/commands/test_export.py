@@ -1,6 +1,7 @@
 """drbo export."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from click.testing import Result as CommandResult
 
 from drbo import DrBO
+from drbo.claims.record import Claims
 from drbo.result.files.export import read_graph
 from drbo.result.result import Result
 
@@ -56,3 +58,14 @@ def test_another_ending_is_a_mistake(run: Run, saved: Path) -> None:
     done = run("export", saved, "graph.doc")
     assert done.exit_code == 2
     assert "one of these file extensions" in done.stderr
+
+
+def test_a_spreadsheet_takes_no_name_as_a_formula(run: Run, result: Result, folder: Path) -> None:
+    names = ("=HYPERLINK(1)", "+wet", "@slip", "\u2212sun")
+    replace(result, names=names, claims=Claims()).save("odd")
+    assert run("export", "odd", "edges.csv", "--spreadsheet").exit_code == 0
+    found, plain = pd.read_csv("edges.csv"), pd.read_csv("odd/edges.csv")
+    assert set(found["source"]) | set(found["target"]) <= {f"'{name}" for name in names[:3]} | {names[3]}
+    pd.testing.assert_frame_equal(found.drop(columns=["source", "target"]), plain.drop(columns=["source", "target"]))
+    for words in (("edges.json", "--spreadsheet"), ("edges.csv", "--spreadsheet", "--class")):
+        assert run("export", "odd", *words).exit_code == 2

@@ -128,7 +128,7 @@ def test_a_finished_run_is_replaced_only_by_force(run: Run, chain: Path, fit: Fi
     refused = run("fit", other, "-o", "out", *fast)
     assert refused.exit_code == 2
     assert (
-        f"folder 'out' already contains a finished run, created by 'main fit {chain} --max-evals 30" in refused.stderr
+        f"folder 'out' already contains a finished run, created by 'drbo fit {chain} --max-evals 30" in refused.stderr
     )
     assert "200 rows, 4 columns, 2 edges" in refused.stderr
     assert "choose another folder with -o, or add --force to replace this run" in refused.stderr

@@ -120,7 +120,7 @@ def test_a_run_that_is_not_finished_is_not_replaced_unseen(run: Run, interrupted
     assert "drbo resume fresh" in done.stderr
     shutil.copy("run/run.json", "fresh")
     done = run("fit", chain, "-o", "fresh", "-q", *SMALL)
-    assert f"started by 'main fit {chain} --score interrupting:Score" in done.stderr
+    assert f"started by 'drbo fit {chain} --score interrupting:Score" in done.stderr
     assert run("fit", chain, "-o", "fresh", "--force", "-q", *SMALL).exit_code == 0
     assert Result.load("fresh").score_name == "bic-nv"
     assert "interrupting" not in Path("fresh/checkpoint/checkpoint.json").read_text()
@@ -217,7 +217,7 @@ def test_a_run_of_several_searches_says_how_to_start_it_again(run: Run, chain: P
     done = run("resume", "run")
     assert done.exit_code == 2
     assert "consists of several searches, which are not saved" in done.stderr
-    assert f"start the run again: main fit {chain} --score bic-nv --set seeds=2 -o run --force" in done.stderr
+    assert f"start the run again: drbo fit {chain} --score bic-nv --set seeds=2 -o run --force" in done.stderr
 
 
 def test_two_do_not_write_into_one_run(run: Run, chain: Path, interrupted: str) -> None:

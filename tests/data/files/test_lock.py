@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import signal
@@ -112,13 +113,42 @@ def test_a_living_process_keeps_its_lock_however_silent(tmp_path):
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"pid": 1}', '{"pid": "1"}', "x" * 20_000])
-def test_a_damaged_lock_counts_until_it_is_old(tmp_path, content):
+def test_a_damaged_lock_is_nobodys_where_writers_take_turns(tmp_path, content):
+    """Such as one that was being written when the disk was full: its owner cannot be asked for, and is not there."""
+    (tmp_path / LOCK).write_text(content)
+    with pytest.warns(UserWarning, match="by a process, which has ended: the lock was taken over"), locked(tmp_path):
+        assert Owner.read(tmp_path / LOCK) is not None
+
+
+@pytest.mark.parametrize("content", ["", "{"])
+def test_a_damaged_lock_counts_until_it_is_old_where_they_cannot(tmp_path, content, monkeypatch):
+    monkeypatch.setitem(sys.modules, "fcntl", None)
     (tmp_path / LOCK).write_text(content)
     with pytest.raises(LockError, match="in use by another process"), locked(tmp_path):
         pass
     _aged(tmp_path, lock.STALE_SECONDS + 60)
     with pytest.warns(UserWarning, match="locked by a process, which has not updated its lock"), locked(tmp_path):
         pass
+
+
+def test_a_full_disk_leaves_no_half_of_a_lock(tmp_path, monkeypatch):
+    def full(*_given):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(lock.json, "dump", full)
+    with pytest.raises(ResultError, match="No space left"), locked(tmp_path):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lock_that_is_a_link_is_replaced_not_followed(tmp_path):
+    victim = tmp_path / "victim"
+    victim.write_text("mine")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / LOCK).symlink_to(victim)
+    with pytest.warns(UserWarning, match="taken over"), locked(tmp_path / "run"):
+        assert not (tmp_path / "run" / LOCK).is_symlink()
+    assert victim.read_text() == "mine"
 
 
 def test_the_owner_is_heard_of_again_and_again(tmp_path, monkeypatch):

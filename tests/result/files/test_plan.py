@@ -10,7 +10,7 @@ import pytest
 from drbo.errors import ResultError
 from drbo.result.files.plan import CLUSTERS, PLAN, Plan
 
-FULL = Plan("drbo fit table.csv", "2025-01-01 12:00:00", resamples=5, kind="cluster")
+FULL = Plan(("drbo", "fit", "table.csv"), "2025-01-01 12:00:00", resamples=5, kind="cluster")
 
 
 def test_a_plan_comes_back(tmp_path: Path) -> None:
@@ -21,7 +21,7 @@ def test_a_plan_comes_back(tmp_path: Path) -> None:
     assert wish is not None
     assert wish.pop("clusters").tolist() == [1, 0, 1]
     assert wish == {"n": 5, "kind": "cluster", "keep": tmp_path / "resamples.json"}
-    assert Plan("drbo fit", "now").resampling(tmp_path) is None
+    assert Plan(("drbo", "fit"), "now").resampling(tmp_path) is None
     assert (tmp_path / CLUSTERS).stat().st_mode & 0o077 == 0
 
 
@@ -29,8 +29,9 @@ def test_a_plan_comes_back(tmp_path: Path) -> None:
     ("change", "message"),
     [
         ({"format": "other"}, "does not describe a run of drbo"),
-        ({"version": 2}, "format version 2, but this version of drbo reads only 1"),
-        ({"call": 5}, "'call' must be str, got 5"),
+        ({"version": 1}, "format version 1, but this version of drbo reads only 2"),
+        ({"argv": 5}, "'argv' must be the words of a drbo command, got 5"),
+        ({"argv": ["rm", "-r", "~"]}, "'argv' must be the words of a drbo command"),
         ({"resamples": True}, "'resamples' must be int, got True"),
         ({"resamples": 1.5}, "'resamples' must be int, got 1.5"),
         ({"resumable": 1}, "'resumable' must be bool, got 1"),

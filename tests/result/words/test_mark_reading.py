@@ -161,6 +161,6 @@ def test_pictures_show_circles_and_two_heads(result, tmp_path):
 
 
 def test_it_can_be_copied_and_described(result):
-    assert repr(replace(result, call="again")) == "<Result: 5 nodes, 4 edges, bic-nv, hidden causes allowed>"
+    assert repr(replace(result, line="again")) == "<Result: 5 nodes, 4 edges, bic-nv, hidden causes allowed>"
     assert result.why()["b", "c"].startswith("Neither")
     assert not result.weak.any()

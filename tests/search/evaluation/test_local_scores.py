@@ -1,3 +1,5 @@
+import sys
+
 import numpy as np
 import pytest
 
@@ -46,8 +48,9 @@ def test_a_batch_is_cut_into_cells(table):
     [
         (lambda node, parents: np.nan if parents == (0, 1) else 0.0, "is nan for"),
         (lambda node, parents: 1 / (len(parents) - 2), "failed for"),
+        (lambda node, parents: sys.exit(0) if parents == (0, 1) else 0.0, "failed for"),
     ],
-    ids=["a bad number", "an exception"],
+    ids=["a bad number", "an exception", "an exit"],
 )
 def test_the_family_that_fails_is_named(table, answer, words):
     with pytest.raises(ScoreError, match=rf"{words} node 'x2' with parents \['x0', 'x1'\]"):

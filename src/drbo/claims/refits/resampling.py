@@ -229,7 +229,7 @@ class KeptResamples:
         if not self.path.exists():
             return []
         with refusing(self.path):
-            content = read_json(read_bytes(self.path, MAX_TEXT_BYTES))
+            content = read_json(read_bytes(self.path, MAX_TEXT_BYTES, follow=False))
             if not isinstance(content, dict) or content.get("key") != self.key:
                 return []
             try:

@@ -11,7 +11,7 @@ from drbo.cli.commands.fit import exit_if_interrupted, finish, search
 from drbo.cli.interrupts import limited_run
 from drbo.cli.messages import say, show
 from drbo.cli.options import FILE, duration
-from drbo.cli.output import check_folder
+from drbo.cli.run_folder import check_folder
 from drbo.result.files.run_folder import PICTURE, REPORT
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from drbo.graph.metrics import Comparison
     from drbo.result.result import Result
 
-CALL = "drbo demo"
+COMMAND = "drbo", "demo"
 ARGUMENTS: dict[str, Any] = {"random_state": 0}
 STORY = (
     "Sachs et al. (2005) measured 11 signalling proteins in single human T cells.\nWhich protein acts on which, "
@@ -39,7 +39,7 @@ def demo(output: Path, time_limit: float | None) -> None:
 
     The demo takes less than two minutes and saves the result, a picture of the graph and a report.
     """
-    check_folder(output, again=CALL)
+    check_folder(output, again=COMMAND)
     for line in STORY.splitlines():
         say(line)
     import pandas as pd
@@ -51,7 +51,7 @@ def demo(output: Path, time_limit: float | None) -> None:
     sachs = load("sachs")
     frame = pd.DataFrame(sachs.X, columns=list(sachs.names))
     with limited_run(time_limit) as run:
-        result = replace(search(frame, ARGUMENTS, run, quiet=False), call=CALL)
+        result = replace(search(frame, ARGUMENTS, run, quiet=False), argv=COMMAND)
     say("")
     finish(result, output, quiet=True)
     comparison = compare(answer(result), sachs.dag)

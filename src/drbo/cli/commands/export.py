@@ -14,7 +14,10 @@ from drbo.errors import SettingsError
 @click.argument("run", type=FILE)
 @click.argument("path", metavar="FILE", type=FILE)
 @click.option("--class", "as_class", is_flag=True, help="Export the equivalence class, with its undirected edges.")
-def export(run: Path, path: Path, as_class: bool) -> None:
+@click.option(
+    "--spreadsheet", is_flag=True, help="A .csv with the table of edges, in which no name is taken as a formula."
+)
+def export(run: Path, path: Path, as_class: bool, spreadsheet: bool) -> None:
     """Write the graph of the result in RUN to FILE; the file extension determines the format.
 
     \b
@@ -31,6 +34,7 @@ def export(run: Path, path: Path, as_class: bool) -> None:
     Examples:
       drbo export run graph.dot
       drbo export run graph.dagitty --class
+      drbo export run edges.csv --spreadsheet
     """
     from drbo.result.files import handover
     from drbo.result.result import Result
@@ -40,9 +44,13 @@ def export(run: Path, path: Path, as_class: bool) -> None:
             f"a graph can be exported to {', '.join(handover.ENDINGS)}, got '{path}'",
             hint="choose one of these file extensions",
         )
+    if spreadsheet and (as_class or path.suffix.lower() != ".csv"):
+        raise SettingsError(
+            "--spreadsheet writes the table of edges to a .csv file", hint="drbo export RUN edges.csv --spreadsheet"
+        )
     result = Result.load(run)
     with writing(path):
-        result.export(path, as_class=as_class)
+        result.export(path, as_class=as_class, spreadsheet=spreadsheet)
     n_open = int((result.edges()["direction"] == "open").sum())
     if n_open and path.suffix.lower() in handover.ONLY_ARROWS:
         say(f"note: {path.suffix} has no undirected edge, so {n_open} open directions are written as arrows")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from drbo.cli.command_line import command_line, quoted
+from drbo.cli.command_line import command_words
 from drbo.cli.executors import executor_for, worker_option
 from drbo.cli.experiments import experiment_options
 from drbo.cli.fit_request import FitRequest, read_rows, resamples, start_of
@@ -27,21 +27,17 @@ from drbo.cli.options import (
     seed_option,
     time_option,
 )
-from drbo.cli.output import (
-    check_folder,
-    result_as_json,
-    run_folder,
-    save_result,
-    writing,
-)
+from drbo.cli.output import result_as_json, save_result, writing
 from drbo.cli.pairs import OTHERS
 from drbo.cli.problems import refused
+from drbo.cli.run_folder import check_folder, run_folder
 from drbo.cli.table_options import file_options, group_option, missing_option
 from drbo.deadline import Deadline, Stop, current
 from drbo.errors import DataError, TimeLimitError
 from drbo.progress import clock_time, counting, watch_for
 from drbo.result.files.plan import RESAMPLES, Plan
 from drbo.result.files.run_folder import CHECKPOINT
+from drbo.result.words.plain_text import shell_line
 from drbo.settings import Settings
 
 if TYPE_CHECKING:
@@ -160,13 +156,13 @@ def _fit(
             frame, resampling = unread, None if wish is None else {"n": wish.n, "kind": kind}
         names = [str(name) for name in frame.columns if name not in design.labels]
         start = None if request.start is None else start_of(request.start, names)
-        call = command_line(click.get_current_context())
+        argv = command_words(click.get_current_context())
         with run_folder(output, force=force):
             if output is not None:
-                resampling = _planned(output, call, frame, resampling, request)
+                resampling = _planned(output, argv, frame, resampling, request)
             folder = output / CHECKPOINT if output and request.one_search else None
             arguments = request.arguments | {"executor": executor}
-            run.finish = lambda found: finish(replace(found, call=call), output, as_json=as_json, quiet=quiet)
+            run.finish = lambda found: finish(replace(found, argv=argv), output, as_json=as_json, quiet=quiet)
             extra: dict[str, Any] = {"resampling": resampling, "seeds": request.seeds, "settings": request.settings}
             try:
                 found = search(frame, arguments, run, quiet=quiet, start=start, checkpoint=folder, **extra)
@@ -177,10 +173,10 @@ def _fit(
 
 
 def _planned(
-    output: Path, call: str, frame: Any, resampling: dict[str, Any] | None, request: FitRequest
+    output: Path, argv: tuple[str, ...], frame: Any, resampling: dict[str, Any] | None, request: FitRequest
 ) -> dict[str, Any] | None:
     """Save what the run was asked for, and return the arguments of the bootstrap with the file for its resamples."""
-    plan = Plan(call, time.strftime("%Y-%m-%d %H:%M:%S"), resumable=request.one_search)
+    plan = Plan(argv, time.strftime("%Y-%m-%d %H:%M:%S"), resumable=request.one_search)
     clusters = None
     if resampling is not None:
         plan = replace(plan, resamples=resampling["n"], kind=resampling["kind"])
@@ -263,5 +259,5 @@ def exit_if_interrupted(result: "Result", folder: Path | None) -> None:
     """End the program with the exit code of an interrupted search; its last line continues one that is saved."""
     if result.search.stop is Stop.INTERRUPTED or current().interrupted:
         if folder is not None:
-            say(f"drbo resume {quoted(str(folder))}")
+            say(shell_line(["drbo", "resume", str(folder)]))
         raise click.exceptions.Exit(INTERRUPTED)

@@ -1,5 +1,6 @@
 """``drbo report``: one HTML file that explains a saved result."""
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -24,10 +25,11 @@ def report(run: Path, output: Path | None) -> None:
       drbo report run
       drbo report run -o report.html
     """
+    from drbo.data.files.folders import private
     from drbo.result.result import Result
 
     path = output or run / REPORT
     result = Result.load(run)
-    with writing(path):
+    with writing(path), private() if output is None else nullcontext():
         result.report(path)
     say(f"wrote {path}")

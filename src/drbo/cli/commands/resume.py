@@ -18,7 +18,8 @@ from drbo.deadline import Stop
 from drbo.errors import CheckpointError
 from drbo.progress import watch_for
 from drbo.result.files.plan import Plan
-from drbo.result.files.run_folder import CHECKPOINT, held
+from drbo.result.files.run_folder import CHECKPOINT, held, search_folder
+from drbo.result.words.plain_text import shell_line
 
 if TYPE_CHECKING:
     from drbo.result.result import Result
@@ -59,13 +60,15 @@ def resume(
       drbo resume run --score my_scores:Mine
     """
     home = run.parent if run.name == CHECKPOINT else run
-    folder = run / CHECKPOINT if (run / CHECKPOINT).is_dir() else run
-    plan = Plan.load(home)
-    _check_saved(folder, home, plan)
+    if not home.is_dir():
+        raise CheckpointError(f"{run} does not contain a saved search", hint="give a folder that 'drbo fit -o' wrote")
     with limited_run(None) as limited:
         with held(home), executor_for(workers) as executor:
+            folder = search_folder(home) if (home / CHECKPOINT).is_dir() else run
+            plan = Plan.load(home)
+            _check_saved(folder, home, plan)
             if bootstrap is not None:
-                plan = (plan or Plan("", time.strftime("%Y-%m-%d %H:%M:%S"))).with_resamples(bootstrap)
+                plan = (plan or Plan((), time.strftime("%Y-%m-%d %H:%M:%S"))).with_resamples(bootstrap)
                 with writing(home):
                     plan.save(home)
             limited.finish = lambda found: finish(found, home, as_json=as_json, quiet=quiet)
@@ -79,12 +82,15 @@ def _check_saved(folder: Path, home: Path, plan: Plan | None) -> None:
     if plan is not None and not plan.resumable:
         raise CheckpointError(
             f"the run in {home} consists of several searches, which are not saved, so it cannot be resumed",
-            hint=f"start the run again: {plan.call} -o {home} --force",
+            hint=f"start the run again: {shell_line([*plan.argv, '-o', str(home), '--force'])}",
         )
     if not any(folder.glob("*.json")):
-        raise CheckpointError(
-            f"{folder} does not contain a saved search", hint="give a folder that 'drbo fit -o' wrote"
-        )
+        again = "give a folder that 'drbo fit -o' wrote"
+        if plan is not None and plan.argv:
+            again = (
+                f"the run ended before its search began; start it again: {shell_line([*plan.argv, '-o', str(home)])}"
+            )
+        raise CheckpointError(f"{folder} does not contain a saved search", hint=again)
 
 
 def continued(
@@ -107,7 +113,7 @@ def continued(
         run.announce = watch.interrupted
         model = DrBO.resume(folder, executor=executor, callbacks=[watch], **changes)
     if plan is not None:
-        model.result_ = replace(model.result_, call=plan.call or model.result_.call)
+        model.result_ = replace(model.result_, argv=plan.argv or model.result_.argv)
         wish = plan.resampling(folder.parent)
         if wish is not None and model.result_.search.stop is not Stop.INTERRUPTED:
             refit(model, saved.table, wish, quiet=quiet)

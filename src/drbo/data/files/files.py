@@ -19,6 +19,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from drbo.data.files.folders import refuse_link
 from drbo.data.files.packed import SmallReads
 from drbo.errors import DrboError, ResultError, WriteError, write_hint
 
@@ -67,9 +68,12 @@ def refusing(path: Path | str, kind: type[DrboError] = ResultError) -> Iterator[
         raise kind(message, hint="write the file again; this one may be incomplete") from error
 
 
-def read_bytes(path: Path, limit: int) -> bytes:
-    """Return the content of a file, refusing one larger than the limit, and what is no file, before reading it."""
-    status = path.stat()
+def read_bytes(path: Path, limit: int, *, follow: bool = True) -> bytes:
+    """Return the content of a file, refusing one larger than the limit, and what is no file, before reading it.
+
+    ``follow``: whether it may be a link, as a file that the user names may, and one inside the folder of a run may not.
+    """
+    status = (path if follow else refuse_link(path)).stat()
     if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):  # opening a pipe would wait for ever
         raise ResultError(f"{path} is not a regular file", hint="save its content to a regular file first")
     if status.st_size > limit:

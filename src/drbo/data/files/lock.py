@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from drbo.data.files.files import read_bytes, read_json
+from drbo.data.files.folders import OWNER_ONLY
 from drbo.errors import LockError, ResultError
 
 LOCK = "drbo.lock"
@@ -48,7 +49,7 @@ class Owner:
     def read(cls, path: Path) -> "Owner | None":
         """Return the owner that a lock file names; None: it is damaged, or being written."""
         try:
-            content = read_json(read_bytes(path, MAX_LOCK_BYTES))
+            content = read_json(read_bytes(path, MAX_LOCK_BYTES, follow=False))
             fields = {name: content[name] for name in cls.__dataclass_fields__}
         except (OSError, ValueError, KeyError, TypeError):  # a ResultError is a ValueError
             return None
@@ -68,8 +69,8 @@ def locked(folder: Path) -> Iterator[None]:
     """Hold the lock of a folder, which must exist; refuse if another process holds it."""
     path, owner = folder / LOCK, Owner.this_process()
     try:
-        with _guarded(folder):
-            _take(path, owner)
+        with _guarded(folder) as alone:
+            _take(path, owner, alone)
     except OSError as error:
         raise ResultError(f"{path} cannot be written: {error.strerror}", hint="choose another folder") from error
     released = threading.Event()
@@ -93,14 +94,14 @@ def discard_ended(folder: Path) -> None:
             (folder / LOCK).unlink()
 
 
-def _take(path: Path, owner: Owner) -> None:
-    """Create the lock file, in place of one whose owner is gone."""
+def _take(path: Path, owner: Owner, alone: bool) -> None:
+    """Create the lock file, in place of one whose owner is gone; ``alone``: nobody can be writing it now."""
     try:
         _create(path, owner)
     except FileExistsError:
         found = Owner.read(path)
         age = _age(path)
-        gone = None if found is None else found.is_gone
+        gone = found.is_gone if found is not None else alone or None  # half a file: its disk was full, or it was killed
         if gone is False or (gone is None and age < STALE_SECONDS):
             raise LockError(_in_use(path, found, age), hint=_way_out(path)) from None
         path.unlink(missing_ok=True)
@@ -114,8 +115,13 @@ def _take(path: Path, owner: Owner) -> None:
 
 
 def _create(path: Path, owner: Owner) -> None:
-    with path.open("x") as stream:
-        json.dump(asdict(owner), stream)
+    number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY)
+    try:
+        with open(number, "w") as stream:
+            json.dump(asdict(owner), stream)
+    except BaseException:  # a full disk, an interrupt: half a lock would stand for an owner that cannot be asked for
+        path.unlink(missing_ok=True)
+        raise
 
 
 def _in_use(path: Path, owner: Owner | None, age: float) -> str:
@@ -133,18 +139,20 @@ def _way_out(path: Path) -> str:
 
 
 @contextmanager
-def _guarded(folder: Path) -> Iterator[None]:
-    """Let one process at a time look at the lock file and change it, where the system can do that."""
+def _guarded(folder: Path) -> Iterator[bool]:
+    """Let one process at a time look at the lock file and change it, where the system can do that; tell whether."""
     try:
         import fcntl
     except ImportError:  # not on Windows
-        yield
+        yield False
         return
     number = os.open(folder, os.O_RDONLY)
     try:
+        alone = False
         with suppress(OSError):  # some network file systems cannot; creating the file is exclusive on all
             fcntl.flock(number, fcntl.LOCK_EX)
-        yield
+            alone = True
+        yield alone
     finally:
         os.close(number)
 
@@ -152,14 +160,14 @@ def _guarded(folder: Path) -> Iterator[None]:
 def _beat(path: Path, released: threading.Event) -> None:
     while not released.wait(HEARTBEAT_SECONDS):
         with suppress(OSError):
-            os.utime(path)
+            os.utime(path, follow_symlinks=os.utime not in os.supports_follow_symlinks)
 
 
 def _age(path: Path) -> float:
     """Return the seconds since a file was touched, by the clock of its file system."""
     try:
         with tempfile.TemporaryFile(dir=path.parent) as now:
-            return max(0.0, os.fstat(now.fileno()).st_mtime - path.stat().st_mtime)
+            return max(0.0, os.fstat(now.fileno()).st_mtime - path.lstat().st_mtime)
     except OSError:
         return 0.0
 

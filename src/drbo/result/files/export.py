@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MAX_NODES = 2**14  # their square in booleans is what files.MAX_ARRAY_BYTES takes
+#: How a text begins that a spreadsheet takes as a formula, also in the wide forms of East Asian keyboards.
+FORMULA_SIGNS = set("=+-@＝＋－＠")
 GRAPH_ARRAYS = ("dag", "adjacency", "A", "arr_0")
 READABLE = "a result folder, .csv, .tsv, .txt, .json, .npz or .npy"
 
@@ -160,15 +162,19 @@ def write_graph(
     write_file(path, content)
 
 
-def csv_bytes(rows: Iterable[Sequence[Any]]) -> bytes:
+def csv_bytes(rows: Iterable[Sequence[Any]], *, guarded: bool = False) -> bytes:
     r"""Return rows as machine-readable CSV: names are quoted where needed, never changed.
+
+    ``guarded``: for a spreadsheet, which would take some texts as formulas; they get an apostrophe in front.
 
     Examples
     --------
     >>> csv_bytes([("source", "target"), ("a,b", "c")])
     b'source,target\n"a,b",c\n'
+    >>> csv_bytes([("=1+1", -1.5)], guarded=True)
+    b"'=1+1,-1.5\n"
     """
-    table = [list(row) for row in rows]
+    table = [[_guarded(cell) if guarded else cell for cell in row] for row in rows]
     hidden = any("\r" in str(cell) for row in table for cell in row)  # QUOTE_MINIMAL overlooks a carriage return
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if hidden else csv.QUOTE_MINIMAL)
@@ -192,6 +198,10 @@ def table_bytes(values: Floats, names: Sequence[str], path: Path | None = None, 
     raise SettingsError(
         f"a table can be written as .csv or .npz, got '{path}'", hint="choose one of these file extensions"
     )
+
+
+def _guarded(cell: Any) -> Any:
+    return f"'{cell}" if isinstance(cell, str) and cell.lstrip()[:1] in FORMULA_SIGNS else cell
 
 
 def read_graph(path: str | Path, names: Sequence[str] | None = None) -> tuple[Bools, tuple[str, ...]]:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from drbo.arrays import Bools
 from drbo.data.files.files import write_file
@@ -274,6 +275,15 @@ def hand_over(
     more = {".dot": both, ".gml": both, ".graphml": both, ".lavaan": (notes,), ".dagitty": (notes,)}
     text = WRITERS[kind](graph, *more.get(kind, ()))
     write_file(path, f"{text}\n".encode())
+    return path
+
+
+def write_sheet(path: str | Path, table: pd.DataFrame) -> Path:
+    """Write a table as CSV for a spreadsheet: no text in it is taken as a formula. Return the path."""
+    path = Path(path)
+    if path.suffix.lower() != ".csv":
+        raise ResultError(f"a table for spreadsheets is written as .csv, got '{path.name}'", hint="name it edges.csv")
+    write_file(path, csv_bytes([list(table), *table.itertuples(index=False)], guarded=True))
     return path
 
 

@@ -2,18 +2,18 @@
 
 import io
 import json
-import re
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from drbo.result.words.plain_text import shell_line
 from drbo.errors import ResultError
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-FORMAT, FORMAT_VERSION = "drbo-run", 1
+FORMAT, FORMAT_VERSION = "drbo-run", 2
 PLAN, CLUSTERS = "run.json", "clusters.npy"
 RESAMPLES = "resamples.json"
 
@@ -22,11 +22,16 @@ RESAMPLES = "resamples.json"
 class Plan:
     """A run: its command, and the resamples that follow the search."""
 
-    call: str  # the command, as one would type it
+    argv: tuple[str, ...]  # the words of the command
     started: str  # for people
     resumable: bool = True  # one search: not many seeds, nor completed tables
     resamples: int = 0
     kind: str = "bootstrap"
+
+    @property
+    def call(self) -> str:
+        """The command as a line for the shell, whatever its words are."""
+        return shell_line(self.argv)
 
     def save(self, folder: Path, clusters: "npt.NDArray[np.intp] | None" = None) -> None:
         """Write the plan into the folder of the run; clusters are the groups of the rows that the search uses."""
@@ -49,7 +54,7 @@ class Plan:
         if not path.exists():
             return None
         with refusing(path):
-            content = read_json(read_bytes(path, MAX_TEXT_BYTES))
+            content = read_json(read_bytes(path, MAX_TEXT_BYTES, follow=False))
             if not isinstance(content, dict) or content.get("format") != FORMAT:
                 raise ResultError(
                     f"{path} does not describe a run of drbo", hint="give a folder that 'drbo fit -o' wrote"
@@ -61,8 +66,12 @@ class Plan:
                     hint="use the version of drbo that wrote this file",
                 )
             fields: dict[str, Any] = {name: content.get(name) for name in cls.__dataclass_fields__}
+            words = fields["argv"]
+            if type(words) is not list or words[:1] != ["drbo"] or not all(type(word) is str for word in words):
+                raise ResultError(f"{path}: 'argv' must be the words of a drbo command, got {words!r:.80}")
+            fields["argv"] = tuple(words)
             for name, value in fields.items():
-                kind = type(getattr(cls, name, ""))
+                kind = tuple if name == "argv" else type(getattr(cls, name, ""))
                 if type(value) is not kind:
                     raise ResultError(f"{path}: '{name}' must be {kind.__name__}, got {value!r:.80}")
         return cls(**fields)
@@ -72,11 +81,17 @@ class Plan:
 
         Examples
         --------
-        >>> Plan("drbo fit table.csv --bootstrap 100", "now", resamples=100).with_resamples(200).call
-        'drbo fit table.csv --bootstrap 200'
+        >>> plan = Plan(("drbo", "fit", "table.csv", "--bootstrap", "block:100"), "now", resamples=100)
+        >>> plan.with_resamples(200).call
+        'drbo fit table.csv --bootstrap block:200'
         """
-        call, found = re.subn(r"(--bootstrap (?:'[^']*:|\S*:)?)\d+", rf"\g<1>{n}", self.call)
-        return replace(self, call=call if found or not call else f"{call} --bootstrap {n}", resamples=n)
+        words = [*self.argv]
+        if "--bootstrap" in words[:-1]:
+            place = words.index("--bootstrap") + 1
+            words[place] = f"{''.join(words[place].rpartition(':')[:2])}{n}"
+        elif words:
+            words += ["--bootstrap", str(n)]
+        return replace(self, argv=tuple(words), resamples=n)
 
     def resampling(self, folder: Path) -> dict[str, Any] | None:
         """Return the arguments of the bootstrap that the run was asked for, of the rows that the search used."""
@@ -91,4 +106,4 @@ def _read_clusters(path: Path) -> Any:
     from drbo.data.files.packed import MAX_INPUT
 
     with refusing(path):
-        return read_npy(io.BytesIO(read_bytes(path, MAX_INPUT)), f"{path}", kinds="i", limit=MAX_INPUT)
+        return read_npy(io.BytesIO(read_bytes(path, MAX_INPUT, follow=False)), f"{path}", kinds="i", limit=MAX_INPUT)

@@ -6,12 +6,13 @@ not know them wrote the file. What the result said about its graph is saved with
 ever, and opens without the score that found the graph.
 """
 
+import ast
 import hashlib
 import io
 import json
 import math
 from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -38,6 +39,8 @@ from drbo.result.words.answer import told_by
 
 FORMAT, FORMAT_VERSION = "drbo-result", 3
 MAX_TRACE = 10**7
+#: What a line of Python that repeats a fit may call: nothing of this does anything by itself.
+PUBLIC_CALLS = {"DrBO", "Settings", "Design", "DataPolicy", "Knowledge", "array", "frozenset", "set"}
 CHANGED = "the file was changed or is incomplete"
 
 
@@ -98,7 +101,7 @@ def load(folder: str | Path) -> Result:
     """
     path, arrays_path = Path(folder, "result.json"), Path(folder, "result.npz")
     with refusing(path):
-        content = read_json(read_bytes(path, MAX_TEXT_BYTES))
+        content = read_json(read_bytes(path, MAX_TEXT_BYTES, follow=False))
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise ResultError(f"{path} is not a saved result", hint="give a folder that 'drbo fit -o' wrote")
         _check_version(content.get("version"), path)
@@ -110,9 +113,35 @@ def load(folder: str | Path) -> Result:
     with refusing(path):
         reader = _Reader(path, arrays)
         result: Result = reader.record(Result, content)
+        if result.argv[:1] not in ((), ("drbo",)):
+            raise ResultError(f"{path}: 'argv' must be the words of a drbo command, got {result.argv!r:.80}")
+        result = result if _is_fit(result.line) else replace(result, line="")
         if reader.arrays:
             raise ResultError(f"{path} lists arrays of a missing record: {', '.join(reader.arrays)}")
         return result
+
+
+def _is_fit(line: str) -> bool:
+    """Tell whether a line of Python is nothing but a fit: people paste what a result shows, whoever made its file.
+
+    Examples
+    --------
+    >>> _is_fit("DrBO(score='bge', design=Design(groups='id')).fit(table)"), _is_fit("DrBO(score=print()).fit(table)")
+    (True, False)
+    """
+    try:
+        call = ast.parse(line, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # such as an object that cannot be written as Python
+        return False
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.func.attr != "fit":
+        return False
+    inner = [call.func.value, *call.args, *(part.value for part in call.keywords)]
+    calls = [node for part in inner for node in ast.walk(part) if isinstance(node, ast.Call)]
+    plain = (ast.Call, ast.keyword, ast.Constant, ast.Name, ast.Load, ast.Dict, ast.List, ast.Tuple, ast.Set)
+    signs = (ast.UnaryOp, ast.USub)
+    return call.func.value in calls and all(
+        isinstance(one.func, ast.Name) and one.func.id in PUBLIC_CALLS for one in calls
+    ) and all(isinstance(node, plain + signs) for part in inner for node in ast.walk(part))  # fmt: skip
 
 
 def _check_version(version: Any, path: Path) -> None:
@@ -164,7 +193,7 @@ def _read_arrays(path: Path, about: _About, sizes: dict[str, int]) -> dict[str, 
     """Return the arrays of result.npz by the paths of their fields."""
     expected = {name: ARRAYS[name] for name in about.arrays}
     room = sum(math.prod(spec.shape(sizes)) * np.dtype(spec.dtype).itemsize + 1024 for spec in expected.values())
-    raw = read_bytes(path, limit=room)
+    raw = read_bytes(path, limit=room, follow=False)
     if hashlib.sha256(raw).hexdigest() != about.sha256:
         raise ResultError(f"{path} does not match the checksum in result.json", hint="one of these files was changed")
     arrays: dict[str, Any] = {}

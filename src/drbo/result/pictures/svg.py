@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from drbo.data.files.files import write_file
+from drbo.result.words.plain_text import plain
 from drbo.errors import ResultError
 from drbo.result.pictures.routes import text_width
 from drbo.result.report.drawing import Drawing
@@ -40,7 +41,7 @@ def graph_svg(result: Result) -> str:
     height = drawing.box[3]
     words = [
         f'<text class="{kind}" x="{MARGIN:g}" y="{height + k * NOTE_ROW:.5g}" font-size="{NOTE_FONT:g}">'
-        f"{escape(text)}</text>"
+        f"{escape(plain(text))}</text>"
         for k, (kind, text) in enumerate(notes)
     ]
     total = height + len(notes) * NOTE_ROW

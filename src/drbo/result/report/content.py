@@ -1,9 +1,7 @@
 """What the report says about a result, as words and figures; how they look is a matter of the page."""
 
-import shlex
 from collections import Counter
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +19,7 @@ from drbo.result.report.wording import wording_of
 from drbo.result.result import Result
 from drbo.result.words.summary import CUT_SHORT, before_pruning, runner_up, than_before_pruning
 
-FIT = "drbo fit "  # how a call begins that is a command
+FIT = "drbo", "fit"  # how a command begins that names a file
 SHOWN_RIVALS = 5  # equivalence classes beside the best
 SHOWN_CHANGES = 6  # edges of each kind that a rival is described by
 CITATION = """\
@@ -72,10 +70,9 @@ class Content:
     @property
     def title(self) -> str:
         """What the graph is about: the file that a command fitted, or the number of variables."""
-        call = self.result.call
-        with suppress(ValueError):  # a call from a file may be any text
-            if call.startswith(FIT) and (word := shlex.split(call)[2])[:1] not in ("-", ""):
-                return f"Causal graph of {printable(Path(word).name)}"
+        words = self.result.argv
+        if words[:2] == FIT and len(words) > 2 and words[2][:1] not in ("-", ""):
+            return f"Causal graph of {printable(Path(words[2]).name)}"
         return f"Causal graph of {len(self.result.names)} variables"
 
     @cached_property

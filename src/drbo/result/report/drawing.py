@@ -11,6 +11,7 @@ import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
 from drbo.arrays import Floats, Indices
+from drbo.result.words.plain_text import plain
 from drbo.deadline import current
 from drbo.graph.layout import layered_routes
 from drbo.knowledge import Knowledge
@@ -138,22 +139,22 @@ class Drawing:
         """Return the picture; every text in it is escaped."""
         left, top, width, height = self.box
         parts = [
-            f'<svg class="graph" xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{escape(title)}" '
+            f'<svg class="graph" xmlns="http://www.w3.org/2000/svg" role="img" aria-label="{_text(title)}" '
             f'viewBox="{left:.5g} {top:.5g} {width:.5g} {height:.5g}" width="{width:.5g}" height="{height:.5g}">'
         ]
         for k, (tier, upper, lower) in enumerate(self.bands):
             parts.append(
                 f'<rect class="band band-{k % 2}" x="{left:.5g}" y="{upper:.5g}" width="{width:.5g}" '
                 f'height="{lower - upper:.5g}"/>'
-                f'<text class="band-name" x="{left + 6:.5g}" y="{upper + 14:.5g}" font-size="9">{escape(tier)}</text>'
+                f'<text class="band-name" x="{left + 6:.5g}" y="{upper + 14:.5g}" font-size="9">{_text(tier)}</text>'
             )
         for line in sorted(self.lines, key=lambda line: line.width):
             parts.append(self._edge(line))
         for name, text, (x, y), wide in zip(self.names, self.labels, self.centres, self.widths, strict=True):
             parts.append(
-                f'<g class="node"><title>{escape(name)}</title><rect x="{x - wide / 2:.5g}" '
+                f'<g class="node"><title>{_text(name)}</title><rect x="{x - wide / 2:.5g}" '
                 f'y="{y - BOX_HEIGHT / 2:.5g}" width="{wide:.5g}" height="{BOX_HEIGHT:g}" rx="{BOX_ROUND:g}"/>'
-                f'<text x="{x:.5g}" y="{y + 3.6:.5g}" text-anchor="middle" font-size="10.5">{escape(text)}</text></g>'
+                f'<text x="{x:.5g}" y="{y + 3.6:.5g}" text-anchor="middle" font-size="10.5">{_text(text)}</text></g>'
             )
         return "".join([*parts, "</svg>"])
 
@@ -168,7 +169,7 @@ class Drawing:
         words = f"{self.names[ends[0]]} {mark} {self.names[ends[1]]}{note}"
         kinds = f"{line.sign} {'hollow' if 'hollow' in (line.start, line.head) else line.head}{' weak' * line.weak}"
         return (
-            f'<g class="edge {kinds}"><title>{escape(words)}</title>'
+            f'<g class="edge {kinds}"><title>{_text(words)}</title>'
             f'<path d="{line.path}" fill="none" stroke-width="{line.width:.3g}"/>{line.marks}</g>'
         )
 
@@ -210,3 +211,8 @@ def _bands(tiers: Indices | None, centres: Floats) -> list[tuple[str, float, flo
     bottoms = [*tops[1:], spans[-1][1] + reach]
     words = [f"tier {tier + 1}" for tier in found]
     return [(word, float(a), float(b)) for word, a, b in zip(words, tops, bottoms, strict=True)]
+
+
+def _text(words: str) -> str:
+    """Return text for a picture: no markup, and nothing that hides or turns what follows it."""
+    return escape(plain(words))

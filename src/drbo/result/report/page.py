@@ -12,6 +12,7 @@ import jinja2
 from markupsafe import Markup
 
 from drbo.data.files.files import write_file
+from drbo.result.words.plain_text import plain
 from drbo.deadline import current
 from drbo.result.report.content import Content
 from drbo.result.report.curve import convergence_svg
@@ -86,7 +87,7 @@ def embedded(value: Any) -> str:
     >>> embedded({"name": "</script><b>&"})
     '{"name": "\\u003c/script\\u003e\\u003cb\\u003e\\u0026"}'
     """
-    text = json.dumps(value, allow_nan=False)
+    text = json.dumps(_without_controls(value), allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
@@ -126,7 +127,8 @@ def graph_data(drawing: Drawing, content: Content) -> dict[str, Any]:
         {"name": name, "left": left, "width": width, "top": top, "bottom": bottom}
         for name, top, bottom in drawing.bands
     ]
-    return {"nodes": nodes, "edges": edges, "bands": bands, "filter": content.filter, "call": content.result.call}
+    call = content.result.call if all(map(str.isprintable, drawing.names)) else ""  # else its options would be others
+    return {"nodes": nodes, "edges": edges, "bands": bands, "filter": content.filter, "call": call}
 
 
 def setting_rows(settings: dict[str, Any]) -> list[dict[str, Any]]:
@@ -162,10 +164,21 @@ def _bars(counts: list[int]) -> Markup:
     return Markup(f'<svg class="bars" viewBox="0 0 {6 * len(counts)} 20" aria-hidden="true">{bars}</svg>')
 
 
+def _without_controls(value: Any) -> Any:
+    """Return text with characters that do not print, such as those that turn the direction of writing, written out."""
+    if isinstance(value, dict):
+        return {name: _without_controls(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_without_controls(item) for item in value]
+    return plain(value, keep="\n\t") if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
 @cache
 def _template(name: str) -> jinja2.Template:
     """Return a template; most of the time of a small report is spent on compiling it."""
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, finalize=_without_controls
+    )
     environment.filters["bars"] = _bars
     return environment.from_string(_source(name))
 

@@ -1,6 +1,8 @@
-"""Text for people: without characters that disturb a terminal, and in columns."""
+"""Text for people: without characters that disturb a terminal, in columns, or as a command for the shell."""
 
-from collections.abc import Sequence
+import os
+import shlex
+from collections.abc import Iterable, Sequence
 
 
 def plain(text: str, keep: str = "") -> str:
@@ -31,3 +33,37 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> s
         width = max(map(len, column))
         columns[k] = [cell.ljust(width) if side == "l" else cell.rjust(width) for cell in column]
     return "\n".join("  " + "  ".join(row).rstrip() for row in zip(*columns, strict=True))
+
+
+def shell_line(words: Iterable[str]) -> str:
+    """Return a command as a line for the shell.
+
+    Examples
+    --------
+    >>> shell_line(["drbo", "fit", "my table.csv; rm -r ~"])
+    "drbo fit 'my table.csv; rm -r ~'"
+    """
+    return " ".join(map(quoted, words))
+
+
+def quoted(word: str) -> str:
+    r"""Return a word for the shell; bytes that are no UTF-8 and what cannot be printed are written out.
+
+    Examples
+    --------
+    >>> print(quoted("a,b"), quoted("two words"), quoted("red\x1b[31m"))
+    a,b 'two words' $'red\x1b[31m'
+    """
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        raw = os.fsencode(word)
+        return "$'" + "".join(chr(c) if 32 <= c < 127 and c not in b"\\'" else _escape(c) for c in raw) + "'"
+    if word.isprintable():
+        return shlex.quote(word)
+    safe = (c if c.isprintable() and c not in "\\'" else _escape(ord(c), ord(c) > 127) for c in word)
+    return "$'" + "".join(safe) + "'"
+
+
+def _escape(code: int, wide: bool = False) -> str:
+    return f"\\U{code:08x}" if wide else f"\\x{code:02x}"

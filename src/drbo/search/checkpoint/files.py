@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from drbo.data.files.files import MAX_TEXT_BYTES, npz_bytes, read_bytes, read_json, refusing, stored_archive, write_file
+from drbo.data.files.folders import OWNER_ONLY, refuse_link
 from drbo.errors import CheckpointError, ResultError, write_hint
 from drbo.search.state import Fields, Restorable, pack
 
@@ -24,8 +25,6 @@ FORMAT, FORMAT_VERSION = "drbo-checkpoint", 3
 MANIFEST, PREVIOUS = "checkpoint.json", "checkpoint.previous.json"
 STATE_NAME = re.compile(r"state-[0-9a-f]{1,64}\.npz")
 MAX_STATE_BYTES = 2**34
-#: Permissions of saved searches.
-OWNER_ONLY = 0o600
 
 
 def save(folder: Path, search: Restorable, about: dict[str, Any]) -> int:
@@ -39,7 +38,7 @@ def save(folder: Path, search: Restorable, about: dict[str, Any]) -> int:
         write_file(folder / name, raw, OWNER_ONLY)
         kept = {name}
         if (folder / MANIFEST).exists():
-            before = (folder / MANIFEST).read_bytes()
+            before = read_bytes(folder / MANIFEST, MAX_TEXT_BYTES, follow=False)
             write_file(folder / PREVIOUS, before, OWNER_ONLY)
             kept.add(_state_name(before))
         write_file(folder / MANIFEST, signed(content), OWNER_ONLY)
@@ -68,7 +67,7 @@ def signed(content: dict[str, Any]) -> bytes:
 def read_signed(path: Path, kind: str, version: int) -> dict[str, Any]:
     """Read a description, and verify its format, its version and its checksum."""
     with refusing(path, CheckpointError):
-        content = read_json(read_bytes(path, MAX_TEXT_BYTES))
+        content = read_json(read_bytes(path, MAX_TEXT_BYTES, follow=False))
         if not isinstance(content, dict) or content.get("format") != kind:
             raise CheckpointError(f"{path} is not a saved search", hint="give a folder that 'drbo fit -o' wrote")
         found = content.get("version")
@@ -164,7 +163,7 @@ def _verified(path: Path, content: dict[str, Any]) -> Checkpoint:
 @contextmanager
 def _opened(path: Path) -> Iterator[BufferedReader]:
     """Open the file of a state; it is read piece by piece, so that only what a search asks for takes memory."""
-    status = path.stat()
+    status = refuse_link(path).stat()
     if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for ever
         raise ResultError(f"{path} is not a regular file")
     if status.st_size > MAX_STATE_BYTES:

@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from drbo.data.files.files import write_file
+from drbo.data.files.folders import OWNER_ONLY
 from drbo.errors import CheckpointError, ResultError
-from drbo.search.checkpoint.files import MANIFEST, OWNER_ONLY, PREVIOUS, read_signed, signed
+from drbo.search.checkpoint.files import MANIFEST, PREVIOUS, read_signed, signed
 from drbo.search.state import Fields
 
 FORMAT, FORMAT_VERSION = "drbo-request", 3

@@ -24,6 +24,7 @@ from drbo.data.files.files import (
     stored_archive,
     write_file,
 )
+from drbo.data.files.folders import OWNER_ONLY, OWNER_ONLY_FOLDER
 from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.stored import arrays_of, table_of, words_of
 from drbo.errors import CheckpointError, ResultError
@@ -142,7 +143,7 @@ class Saved:
         path = folder / TABLE
         _check_about(Fields.plain(about, str(folder / (request.REQUEST if state is None else files.MANIFEST))))
         with refusing(path, CheckpointError):
-            raw = read_bytes(path, MAX_TABLE_BYTES)
+            raw = read_bytes(path, MAX_TABLE_BYTES, follow=False)
             if hashlib.sha256(raw).hexdigest() != about["table_sha256"]:
                 raise CheckpointError(
                     f"{path} does not match its checksum: the search was saved with different data",
@@ -202,7 +203,7 @@ class Saved:
 def make_folder(folder: Path) -> None:
     """Make the folder of a saved search."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(OWNER_ONLY_FOLDER, parents=True, exist_ok=True)
     except OSError as error:
         raise CheckpointError(
             f"the search cannot be saved: {folder}: {error.strerror or error}", hint="choose another folder"
@@ -213,7 +214,7 @@ def _write_table(folder: Path, table: Statistics) -> str:
     path = folder / TABLE
     make_folder(folder)
     try:
-        write_file(path, lambda stream: np.savez(stream, **arrays_of(table)), files.OWNER_ONLY)
+        write_file(path, lambda stream: np.savez(stream, **arrays_of(table)), OWNER_ONLY)
         return file_digest(path)
     except ResultError as error:
         raise CheckpointError(f"the search cannot be saved: {error.message}", hint=error.hint) from error

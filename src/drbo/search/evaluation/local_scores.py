@@ -35,7 +35,7 @@ def local_scores(
         raise
     except ScoreError:
         raise
-    except Exception as error:  # the score may be the user's: it may fail in any way
+    except (Exception, SystemExit) as error:  # the score may be the user's: it may fail in any way, or exit
         raise ScoreError(
             f"score '{score.name}' failed for {_blamed(score, families)}: {type(error).__name__}: {error}",
             hint="a local score must return a finite number for every family",
@@ -88,6 +88,6 @@ def _blamed(score: Score, families: Families) -> str:
     for row in range(len(families)):
         try:
             score.local(families[row : row + 1])
-        except Exception:
+        except (Exception, SystemExit):
             return family_words(score, families, row)
     return f"{len(families)} families together"

@@ -136,12 +136,12 @@ def _work(line: Connection) -> None:
         try:
             function, args, kwargs = pickle.loads(task)
             answer = True, function(*args, **kwargs)
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a task must not end the worker as if it were done
             answer = False, _sendable(error)
         line.send_bytes(pickle.dumps(answer, protocol=pickle.HIGHEST_PROTOCOL))
 
 
-def _sendable(error: Exception) -> Exception:
+def _sendable(error: BaseException) -> BaseException:
     """Return an exception that survives the way back."""
     try:
         pickle.loads(pickle.dumps(error))
