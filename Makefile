@@ -98,10 +98,16 @@ test-cpus: .venv/ready  ## the tests that rounding could change, as on four othe
 
 # The kernels with AddressSanitizer and UndefinedBehaviorSanitizer, in a copy of the package. The interpreter itself is
 # built without them, so their libraries are loaded first; what it never frees is not looked at.
-KERNELS = astar climb core count_steps dag_sums experiments known_orders linear linear_steps nongaussian_steps order_graph \
-  order_sampling paper_draws paper_train parents_counts parents_linear ricf set_functions spline_steps subset_kernels
+KERNELS = astar climb core count_steps dag_sums drawn_score experiment_counts experiments known_orders linear linear_steps \
+  nongaussian_steps order_graph order_sampling paper_draws paper_train parents_counts parents_linear propose ricf \
+  set_functions space spline_steps subset_kernels
 SANITIZED = $(foreach name,$(KERNELS),$(shell find tests -name test_$(name).py))
-test-sanitize: .venv/ready  ## the tests of the compiled core, watched for wrong addresses and undefined behaviour
+# Their calls, and those of whatever else they reach, are recorded, mutated and made again, for so many seconds in all;
+# a campaign of ten minutes for each of the 55 entry points takes FUZZ_SECONDS=33000.
+FUZZ_SECONDS = 90
+WATCHED = LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" PYTHONPATH=build/sanitize:. \
+  ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096
+test-sanitize: .venv/ready  ## the tests of the compiled core and mutated calls of it, watched for wrong addresses and undefined behaviour
 	rm -rf build/sanitize && mkdir -p build/sanitize
 	cp -r src/drbo build/sanitize/drbo && rm -f build/sanitize/drbo/_core.*.so
 	$(BIN)/cmake -G Ninja -S src/core -B build/sanitize/core -DCMAKE_BUILD_TYPE=RelWithDebInfo -DDRBO_WERROR=ON \
@@ -110,8 +116,11 @@ test-sanitize: .venv/ready  ## the tests of the compiled core, watched for wrong
 	$(BIN)/cmake --build build/sanitize/core >> build/sanitize/log || (cat build/sanitize/log; false)
 	cp build/sanitize/core/_core.*.so build/sanitize/drbo
 	PYTHONPATH=build/sanitize $(BIN)/python -c 'import drbo; assert "sanitize" in drbo.__file__, drbo.__file__'
-	LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" ASAN_OPTIONS=detect_leaks=0 \
-	  PYTHONPATH=build/sanitize $(RUN_TESTS) -q -p no:cacheprovider -m "not slow" $(SANITIZED)
+	$(WATCHED) $(RUN_TESTS) -q -p no:cacheprovider -m "not slow" $(SANITIZED)
+	rm -rf build/calls && mkdir -p build/calls
+	DRBO_RECORD_CORE=build/calls PYTHONPATH=src:. $(RUN_TESTS) -q -p tests.core.recording -p no:cacheprovider \
+	  -m "not slow" $(SANITIZED) 2> build/calls/recording.log
+	$(WATCHED) $(BIN)/python -m tests.core.fuzz build/calls --seconds $(FUZZ_SECONDS)
 
 test-slow: .venv/ready  ## the figures that take minutes
 	$(RUN_TESTS) -m slow
@@ -120,6 +129,7 @@ test-faults: .venv/ready  ## kill, fuzz and starve it, in large numbers; writes 
 	-$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r .ci/fuzz.txt
 	OMP_NUM_THREADS=1 DRBO_FUZZ_CASES=1000 DRBO_BOMBS=1 $(BIN)/python -m pytest -q tests/faults
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign kills --times 100
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign moments
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign fuzz --times 10000
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign forged --times 1000
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign repeats --times 20

@@ -147,7 +147,7 @@ def search(problem: Problem, about: dict[str, Any]) -> Outcome:
     if request.folder is not None and "table_sha256" not in about:
         warnings.warn(NO_CHECKPOINT, stacklevel=2)
     elif request.folder is not None:
-        about = about | {"parameters": _parameters(request, problem.settings)}
+        about = about | {"parameters": _parameters(request, problem.settings), "why_route": problem.why_route}
         saver = Saver(request.folder, course, problem.table, about)
         callbacks.append(saver)
     outcome = course.state.run(callbacks)

@@ -101,6 +101,7 @@ class Problem:
     data: Prepared
     settings: Settings  # with the route
     choice: ScoreChoice
+    why_route: str
     reasons: tuple[str, ...]  # of the choice of the score and of the route
     job: Canonical
     constraints: Constraints  # over the columns of the table
@@ -133,6 +134,7 @@ def prepare(request: Request, data: Prepared, saved: Saved | None = None, choice
     current().promise()
     limits = constraints.permuted(job.columns)
     route, why = choose_route(score, settings, choices.rationed(settings))
+    why = (saved and saved.about.get("why_route")) or why  # as it was chosen, not that it was saved
     settings = settings.with_(route=route)  # resamples, resumed searches and fits like this one take it again
     if route != "orders" and settings.candidate_parents is not None:
         limits = screened(job.table.complete_rows.values, settings.candidate_parents, limits)
@@ -143,7 +145,7 @@ def prepare(request: Request, data: Prepared, saved: Saved | None = None, choice
     course = Course(state, Recorder(), Limits(settings))
     return Problem(
         request=request, data=data, settings=settings, choice=choice, job=job, constraints=constraints, limits=limits,
-        reasons=(*choice.reasons, why, *([NO_ORDER] if hurried else [])), score=score,
+        why_route=why, reasons=(*choice.reasons, why, *([NO_ORDER] if hurried else [])), score=score,
         course=course if saved is None else saved.course(course), is_hurried=hurried,
         rescored=partial(_build, choice.name, options) if isinstance(choice.name, str | type) else None,
     )  # fmt: skip

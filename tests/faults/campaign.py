@@ -1,6 +1,7 @@
 """The large trials of ``make test-faults``, and the page docs/faults.md that is made from their outcome.
 
     python -m tests.faults.campaign kills --times 100
+    python -m tests.faults.campaign moments
     python -m tests.faults.campaign fuzz --times 10000
     python -m tests.faults.campaign forged --times 1000
     python -m tests.faults.campaign repeats --times 20
@@ -44,7 +45,7 @@ from tests.faults.limits import REDUCED, limits
 from tests.faults.repeats import repeats
 from tests.forked import Forked, forked
 
-TRIALS = ["kills", "fuzz", "forged", "repeats", "dask", "size", "overhead", "limits", "bombs"]
+TRIALS = ["kills", "moments", "fuzz", "forged", "repeats", "dask", "size", "overhead", "limits", "bombs"]
 #: Trials whose rows say whether a promise holds; a test refuses rows that are older than so many commits. The others
 #: measure, or take a cluster for many minutes.
 PROMISES = ["kills", "fuzz", "forged", "repeats", "limits", "bombs"]
@@ -223,6 +224,14 @@ def _kills_of(
             same += kill(Path(place), moments[-1] * whole) == expected
     note = f"kills at {min(moments):.0%} to {max(moments):.0%} of a run of {whole:.1f} s"
     return {"search": name, "tried": times, "failed": times - same, "note": note}
+
+
+def all_moments() -> list[dict[str, Any]]:
+    """End runs of every route at every moment with every signal."""
+    from tests.faults.moments import moments
+
+    with tempfile.TemporaryDirectory() as place:
+        return moments(Path(place))
 
 
 def fuzzed(times: int, seed: int = 11) -> list[dict[str, Any]]:
@@ -487,6 +496,9 @@ def page() -> str:
             "a search that is killed goes on: its history and state are those of the uninterrupted one, byte for byte"
         )
         rows.append([f"{promise} ({row['search']})", "campaign kills", row])
+    for row in outcome.get("moments", []):
+        promise = "a run that a signal ends goes on, or starts again, with the result of an uninterrupted one"
+        rows.append([f"{promise} ({row['search']})", "campaign moments", row])
     if "repeats" in outcome:
         promise = "the same table and seed give the same route, graph, score and evaluations, also under load"
         rows.append([promise, "campaign repeats", outcome["repeats"]])
@@ -516,6 +528,7 @@ def page() -> str:
         "|---|---|---|---|---|",
         *(f"| {p} | `{t}` | {v['tried']:,} | {v['failed']} | {v['note']} |" for p, t, v in rows),
     ]
+    lines += _moments()
     lines += _figures(outcome)
     lines += ["", "| trial | version | commit | machine |", "|---|---|---|---|"]
     for name, item in kept.items():
@@ -526,6 +539,20 @@ def page() -> str:
         words = path.read_text().split('"""')[1].split("\n")[0]
         lines.append(f"- `{path.name}`: {words}")
     return "\n".join(lines) + "\n"
+
+
+def _moments() -> list[str]:
+    """Return the moments of a run's life, and what follows an end at each of them."""
+    from tests.faults.moments import MOMENTS
+
+    lines = [
+        "",
+        "A run can end at any of these moments: by Ctrl-C, by SIGTERM, or killed (SIGKILL, a crash, a power cut).",
+        "",
+        "| moment | what follows |",
+        "|---|---|",
+    ]
+    return [*lines, *(f"| {one.words} | {one.follows} |" for one in MOMENTS.values())]
 
 
 def _figures(outcome: dict[str, Any]) -> list[str]:
@@ -588,6 +615,7 @@ def main() -> int:
     trials: dict[str, Callable[[], Any]] = {
         "bombs": bombed,
         "kills": lambda: kills(options.times),
+        "moments": all_moments,
         "fuzz": lambda: fuzzed(options.times),
         "forged": lambda: forged(options.times),
         "repeats": lambda: repeats(options.times),

@@ -16,7 +16,7 @@ from drbo.errors import SettingsError, WorkerError
 F = TypeVar("F", bound=Callable[..., Any])
 
 DASK_SECONDS = 15  # to reach a scheduler
-LOCAL = "local"  # a cluster that is started here
+LOCAL = "local"  # a cluster inside this process
 
 
 def workers(word: str) -> int | str:
@@ -41,7 +41,7 @@ def worker_option(command: F) -> F:
         type=workers,
         metavar="N|ADDRESS",
         help="Worker processes for expensive local scores, for resamples, and to read tables piece by piece; or a Dask "
-        f"cluster: host:port of its scheduler, or '{LOCAL}' to start one here.",
+        f"cluster: host:port of its scheduler, or '{LOCAL}' for one in this process.",
     )(command)
 
 
@@ -76,7 +76,8 @@ def _client(address: str) -> Iterator[Any]:
     logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)
     place: dict[str, Any] = {"address": address}
     if address == LOCAL:
-        place = {"n_workers": os.cpu_count(), "threads_per_worker": 1, "dashboard_address": None}
+        # Threads of this process: a scheduler that listens would run whatever another user of the machine sends to it.
+        place = {"processes": False, "n_workers": 1, "threads_per_worker": os.cpu_count(), "dashboard_address": None}
     _check_certificates(distributed, address)
     try:
         client = distributed.Client(**place, timeout=DASK_SECONDS, set_as_default=False)

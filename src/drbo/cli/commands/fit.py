@@ -162,7 +162,7 @@ def _fit(
                 resampling = _planned(output, argv, frame, resampling, request)
             folder = output / CHECKPOINT if output and request.one_search else None
             arguments = request.arguments | {"executor": executor}
-            run.finish = lambda found: finish(replace(found, argv=argv), output, as_json=as_json, quiet=quiet)
+            run.finish = lambda found: finish(replace(found, argv=argv, line=""), output, as_json=as_json, quiet=quiet)
             extra: dict[str, Any] = {"resampling": resampling, "seeds": request.seeds, "settings": request.settings}
             try:
                 found = search(frame, arguments, run, quiet=quiet, start=start, checkpoint=folder, **extra)

@@ -113,7 +113,8 @@ def continued(
         run.announce = watch.interrupted
         model = DrBO.resume(folder, executor=executor, callbacks=[watch], **changes)
     if plan is not None:
-        model.result_ = replace(model.result_, argv=plan.argv or model.result_.argv)
+        if plan.argv:
+            model.result_ = replace(model.result_, argv=plan.argv, line="")
         wish = plan.resampling(folder.parent)
         if wish is not None and model.result_.search.stop is not Stop.INTERRUPTED:
             refit(model, saved.table, wish, quiet=quiet)

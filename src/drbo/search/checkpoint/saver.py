@@ -105,7 +105,9 @@ class Saver:
         """Save now."""
         start = self._clock()
         evaluator = self.course.state.evaluator
-        about = self.about | {"seconds": self.course.recorder.seconds, "n_evals": evaluator.n_evals}
+        about = (
+            {"why_route": None} | self.about | {"seconds": self.course.recorder.seconds, "n_evals": evaluator.n_evals}
+        )
         files.save(self.folder, self.course, about)
         cost = max(0.0, self._clock() - start)
         self.n_saves, self.seconds = self.n_saves + 1, self.seconds + cost
@@ -123,7 +125,7 @@ def begin(folder: Path, table: Statistics, about: dict[str, Any]) -> dict[str, A
         "data_hash": table.digest(),
         "table_sha256": _write_table(folder, table),
     }
-    request.save(folder, full | {"seconds": 0.0, "n_evals": 0})
+    request.save(folder, full | {"seconds": 0.0, "n_evals": 0, "why_route": None})
     return full
 
 
@@ -236,6 +238,8 @@ def _check_about(about: Fields) -> None:
     about.texts("columns"), about.texts("notes")
     about.number("seconds", 0.0, MOST_SECONDS), about.integer("n_evals")
     about.text("data_hash"), about.text("table_sha256")
+    if about.has("why_route"):  # once the search has begun
+        about.text("why_route")
     if not all(isinstance(version, str) for version in about.mapping("versions").values()):
         about.refuse("versions", "be strings", "others")
     table = about.part("table")
