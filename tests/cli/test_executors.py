@@ -1,3 +1,7 @@
+import os
+from multiprocessing import active_children
+from pathlib import Path
+
 import click
 import pytest
 
@@ -32,8 +36,29 @@ def test_dask_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> N
         raise ImportError(name)
 
     monkeypatch.setattr("drbo.cli.executors.import_module", missing)
-    with pytest.raises(SettingsError, match="not installed"), executor_for("local"):
+    with pytest.raises(SettingsError, match="not installed"), executor_for("host:8786"):
         pass
+
+
+def _listening() -> list[str]:
+    """Return the sockets of this process and its children that wait for others."""
+    pids = [os.getpid(), *(child.pid for child in active_children())]
+    links = [link for pid in pids for link in Path(f"/proc/{pid}/fd").iterdir() if link.is_symlink()]
+    own = {os.readlink(link) for link in links}
+    lines = [line.split() for name in ("tcp", "tcp6") for line in Path("/proc/net", name).read_text().splitlines()[1:]]
+    return [line[1] for line in lines if line[3] == "0A" and f"socket:[{line[9]}]" in own]
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="asks /proc for sockets")
+def test_local_workers_listen_nowhere() -> None:
+    """Whoever could connect could run anything in the name of the user."""
+    assert workers("local") == os.cpu_count()
+    before = _listening()
+    with executor_for(min(2, int(workers("local")))) as executor:
+        assert executor is not None
+        assert executor.submit(pow, 2, 10).result() == 1024
+        assert active_children()
+        assert _listening() == before
 
 
 def test_a_scheduler_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from drbo.errors import SettingsError, WorkerError
 F = TypeVar("F", bound=Callable[..., Any])
 
 DASK_SECONDS = 15  # to reach a scheduler
-LOCAL = "local"  # a cluster inside this process
+LOCAL = "local"  # as many processes as there are processors
 
 
 def workers(word: str) -> int | str:
@@ -27,7 +27,9 @@ def workers(word: str) -> int | str:
     >>> workers("4"), workers("host:8786")
     (4, 'host:8786')
     """
-    if word == LOCAL or ":" in word:
+    if word == LOCAL:  # no cluster: a scheduler listens, and runs whatever another user of the machine sends to it
+        return os.cpu_count() or 1
+    if ":" in word:
         return word
     if not word.isdecimal() or int(word) < 1:
         raise click.BadParameter(f"give a number of processes, host:port of a Dask scheduler, or {LOCAL}; got {word!r}")
@@ -40,8 +42,8 @@ def worker_option(command: F) -> F:
         "--workers",
         type=workers,
         metavar="N|ADDRESS",
-        help="Worker processes for expensive local scores, for resamples, and to read tables piece by piece; or a Dask "
-        f"cluster: host:port of its scheduler, or '{LOCAL}' for one in this process.",
+        help="Worker processes for expensive local scores, for resamples, and to read tables piece by piece: a number, "
+        f"or '{LOCAL}' for one per processor; or host:port of the scheduler of a Dask cluster.",
     )(command)
 
 
@@ -74,13 +76,9 @@ def _client(address: str) -> Iterator[Any]:
         ) from error
     # What goes wrong is told once, by drbo: Dask's own log would tell it again for every worker.
     logging.getLogger("distributed").setLevel(logging.CRITICAL + 1)
-    place: dict[str, Any] = {"address": address}
-    if address == LOCAL:
-        # Threads of this process: a scheduler that listens would run whatever another user of the machine sends to it.
-        place = {"processes": False, "n_workers": 1, "threads_per_worker": os.cpu_count(), "dashboard_address": None}
     _check_certificates(distributed, address)
     try:
-        client = distributed.Client(**place, timeout=DASK_SECONDS, set_as_default=False)
+        client = distributed.Client(address=address, timeout=DASK_SECONDS, set_as_default=False)
     except (OSError, ValueError, RuntimeError) as error:
         raise WorkerError(
             f"no Dask scheduler answers at '{address}': {error}",
