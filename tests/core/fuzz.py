@@ -10,9 +10,10 @@ FOLDER/log names the entry point, the seed and the number of the call.
 import argparse
 import faulthandler
 import random
+import re
 import sys
-import threading
 import time
+import warnings
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -20,7 +21,7 @@ import numpy as np
 
 from drbo import _core
 from drbo.deadline import Deadline, OutOfTimeError
-from tests.core.recording import Call, Made, recorded
+from tests.core.recording import Call, Made, Scorer, recorded
 
 #: What a call may take before it counts as hanging; a deadline asks it to end well before.
 PATIENCE, HANGING = 0.5, 20.0
@@ -101,6 +102,8 @@ def made(value: Any) -> Any:
     """Return a value of a call for the core: arrays that it may write to, and objects that are made again."""
     if isinstance(value, Made):
         return perform(value.call)
+    if isinstance(value, Scorer):
+        return _scores
     if isinstance(value, np.ndarray):
         return value.copy()
     if isinstance(value, list | tuple):
@@ -108,10 +111,28 @@ def made(value: Any) -> Any:
     return {key: made(one) for key, one in value.items()} if isinstance(value, dict) else value
 
 
+def _scores(nodes: Any, parents: Any, sizes: Any) -> tuple[Any, ...]:
+    """Return steps of a score that contradicts itself, and now and then answers with nonsense."""
+    rng = np.random.default_rng([len(nodes), int(sizes.sum())])
+    count, d = len(nodes), 1 + int(max(nodes.max(initial=0), parents.max(initial=0)))
+    d = _width.get("n_nodes", d)
+    drops = np.where(sizes > 0, parents[:, 0], -1)
+    found = [rng.normal(size=count), rng.normal(size=(count, d)), drops, rng.normal(size=count)]
+    if rng.random() < 0.1:
+        place = int(rng.integers(4))
+        found[place] = _array(found[place], random.Random(int(rng.integers(2**31))))
+    return tuple(found)
+
+
+_width: dict[str, int] = {}
+
+
 def perform(call: Call) -> Any:
     """Make a call; a flag that stops a climb is that of the deadline."""
     name, _, method = call.name.partition(".")
     args, kwargs = [made(one) for one in call.args], made(call.kwargs)
+    if name == "ScoreSteps" and not method and args and isinstance(args[0], int):
+        _width["n_nodes"] = max(1, min(args[0], 200))
     if method in ("climb", "shake"):
         args = [*args[:-1], _deadline.flag] if args and args[-1] is None else args
     if not method:
@@ -169,13 +190,13 @@ def main() -> None:
     parser.add_argument("--entry", help="one entry point alone")
     given = parser.parse_args()
     calls = {name: kept for name, kept in recorded(given.folder).items() if kept and given.entry in (None, name)}
-    threading.stack_size(64 * 2**20)
+    warnings.simplefilter("ignore")  # of numpy, about casts of numbers at the edge
     with (given.folder / "log").open("w") as log:
         found = fuzz(calls, given.seconds, given.seed, log)
     for name, ends in found.items():
         print(f"{name:32s} {sum(ends.values()):7,} " + ", ".join(f"{how} {count:,}" for how, count in ends.items()))
     entries = {name for name in vars(_core) if not name.startswith("_") and name not in ("OutOfTimeError", "StopFlag")}
-    missing = sorted(entries - {name.partition(".")[0] for name in found} - {"set_stop_source", "Steps"})
+    missing = sorted(entries - {re.split("[. ]", name)[0] for name in found} - {"set_stop_source", "Steps"})
     if missing and given.entry is None:
         sys.exit(f"no call was recorded of {', '.join(missing)}")
 

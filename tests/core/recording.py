@@ -27,6 +27,10 @@ class Made(NamedTuple):
     call: "Call"
 
 
+class Scorer(NamedTuple):
+    """A function of Python that the core asks for scores."""
+
+
 class Call(NamedTuple):
     """A call of an entry point; of a method, the object comes first."""
 
@@ -92,17 +96,20 @@ class Recorder:
             return value.copy()
         if id(value) in self.origin:
             return Made(self.origin[id(value)][1])
+        if callable(value) and not isinstance(value, type):
+            return Scorer()
         return value if isinstance(value, int | float | bool | str | None | np.generic) else None
 
     def note(self, call: Call) -> None:
         """Keep a call, or not."""
-        kept = self.kept.setdefault(call.name, [])
-        self.seen[call.name] += 1
+        makers = "".join(f" of {one.call.name}" for one in call.args if isinstance(one, Made))
+        kept = self.kept.setdefault(call.name + makers, [])  # a climb with each kind of steps
+        self.seen[call.name + makers] += 1
         if _size(call) > (MOST_BYTES if kept else LARGEST):  # a large one, where nothing else is there
             return
         if len(kept) < KEPT:
             kept.append(call)
-        elif self.rng.random() < KEPT / self.seen[call.name]:
+        elif self.rng.random() < KEPT / self.seen[call.name + makers]:
             kept[self.rng.randrange(KEPT)] = call
 
     def save(self, path: Path) -> None:

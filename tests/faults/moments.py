@@ -83,16 +83,16 @@ class Own:
 def tables(folder: Path) -> None:
     """Write the tables and the score of all routes into a folder."""
     rng = np.random.default_rng(3)
-    x = rng.normal(size=(120, 6))
+    x = rng.normal(size=(80, 5))
     x[:, 2] += x[:, 0] - x[:, 1]
-    x[:, 4] += 0.7 * x[:, 2] + x[:, 3]
-    frame = pd.DataFrame(x, columns=list("abcdef"))
+    x[:, 4] += 0.7 * x[:, 2]
+    frame = pd.DataFrame(x, columns=list("abcde"))
     frame.to_csv(folder / "numbers.csv", index=False)
     holes = frame.mask(rng.random(frame.shape) < 0.05)
     holes.to_csv(folder / "holes.csv", index=False)
-    codes = np.where(frame["a"] + rng.normal(size=120) > 0, "high", "low")
+    codes = np.where(frame["a"] + rng.normal(size=80) > 0, "high", "low")
     frame.assign(g=codes).to_csv(folder / "mixed.csv", index=False)
-    runs = np.where(np.arange(120) < 60, "plain", "heated")
+    runs = np.where(np.arange(80) < 40, "plain", "heated")
     frame.assign(b=frame["b"] + 2.0 * (runs == "heated"), run=runs).to_csv(folder / "runs.csv", index=False)
     (folder / "own_score.py").write_text(OWN_SCORE)
 
