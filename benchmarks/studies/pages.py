@@ -49,7 +49,7 @@ def sachs() -> Result:
     """Return the result of ``drbo demo``."""
     known = load("sachs")
     frame = pd.DataFrame(known.X, columns=list(known.names))
-    return replace(DrBO(random_state=0).fit(frame).result_, call="drbo demo")
+    return replace(DrBO(random_state=0).fit(frame).result_, argv=("drbo", "demo"))
 
 
 def simulated(graph: str, seconds: float) -> Result:
