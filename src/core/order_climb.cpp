@@ -313,7 +313,8 @@ class OrderClimb {
     for (size_t k = 0; k < moved_.size(); ++k) {
       const auto [first, last] = limits(moved_[k]);
       const int32_t to = low + static_cast<int32_t>(pick(draw[1 + SHAKEN + k], high - low + 1));
-      relocate(moved_[k], std::clamp(to, first, last));
+      if (first <= last)
+        relocate(moved_[k], std::clamp(to, first, last));  // else what must come first contradicts itself
     }
     near = moved_;
     for (const int32_t node : moved_)

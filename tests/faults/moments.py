@@ -34,7 +34,9 @@ class Moment(NamedTuple):
 
 
 FRESH = "the same `drbo fit` starts afresh: nothing was computed yet, and an older run in the folder is there again"
-RESUME = "`drbo resume` gives the result of an uninterrupted run"
+RESUME = (
+    "`drbo resume` gives the result of an uninterrupted run; one of several searches is fitted again with `--force`"
+)
 #: Where a run is ended: with what is said about each in docs/faults.md.
 MOMENTS = {
     "reading": Moment("before the table is read", "drbo.cli.commands.fit.gathered", FRESH),
@@ -159,8 +161,8 @@ def attempt(route: str, moment: Moment, number: int, home: Path, whole: dict[str
     second = command(("resume", "run", "-q", *named), folder)
     if second.code not in (0, 130):
         second = command(words, folder)
-        if second.code == 2 and "already contains a finished run" in second.err:  # the signal came after the result
-            second = Ended(0, second.out, second.err)
+        if second.code == 2 and "already contains a finished run" in second.err:  # of several searches: not resumable
+            second = command((*words, "--force"), folder)
     if second.code != 0:
         return f"ended with {first.code}; then neither a resume nor a fit works: {second.err[-400:]}"
     left = [path.name for path in (folder / "run").rglob("*") if path.name.startswith(".")]
