@@ -17,6 +17,7 @@ DRBO_FILES(DECLARE)
 
 NB_MODULE(_core, m) {
   m.doc() = "Compiled kernels of drbo.";
+  nb::set_leak_warnings(false);  // the flag of a deadline may live until the interpreter ends, which says nothing
   nb::exception<drbo::Stopped>(m, "OutOfTimeError", PyExc_KeyboardInterrupt);
   nb::class_<drbo::StopFlag>(m, "StopFlag", "Ends computations that look at it.")
       .def(nb::init<>())
