@@ -20,7 +20,8 @@ from benchmarks.reports import (
     speed,
     trust,
 )
-from benchmarks.rows import FOLDER, Row, read
+from benchmarks.rows import Row, read
+from drbo.result.words import track_record
 
 ROOT = Path(__file__).parents[2]
 Table = Callable[[list[Row]], str]
@@ -113,7 +114,7 @@ def pages() -> dict[Path, bytes]:
     for page, mark, rows, table in MARKED:
         texts[ROOT / page] = filled(texts[ROOT / page], mark, table(read(rows)))
     images = {ROOT / "docs" / "images" / name: draw(read(rows)) for name, rows, draw in DRAWN}
-    records = {FOLDER / "track_record.json": real_tables.track_record()}
+    records = {track_record.FILE: real_tables.track_record()}
     every = {**files, **texts, **images, **records}
     return {path: content.encode() if isinstance(content, str) else content for path, content in every.items()}
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import StrEnum
 from threading import Event, Thread
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from drbo._core import OutOfTimeError as OutOfTimeError  # exported: compiled loops raise it too
 from drbo._core import StopFlag, set_stop_source

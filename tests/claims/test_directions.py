@@ -119,9 +119,7 @@ def test_experiments_support_where_claims_were_made(linear):
 def curved():
     rng = np.random.default_rng(1)
     dose, noise = rng.uniform(-1, 1, size=1500), rng.normal(size=1500)
-    return Statistics.from_array(
-        np.column_stack([x, np.exp(1.5 * x) + 0.3 * rng.normal(size=1500)]), ["dose", "effect"]
-    )
+    return Statistics.from_array(np.column_stack([dose, np.exp(1.5 * dose) + 0.3 * noise]), ["dose", "effect"])
 
 
 def test_the_noise_check_supports_and_contradicts_and_never_flips(curved):

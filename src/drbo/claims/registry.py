@@ -6,6 +6,7 @@ from drbo.claims.checks.hidden_check import HiddenCauses
 from drbo.claims.checks.hidden_tests import HiddenTests
 from drbo.claims.checks.margin_check import MarginCheck
 from drbo.claims.checks.noise_check import NoiseClaim
+from drbo.claims.checks.plausibility import Plausibility
 from drbo.claims.checks.row_audit import RowAudit
 from drbo.claims.checks.second_opinion import SecondOpinion
 from drbo.claims.checks.stability import Stability
@@ -15,6 +16,7 @@ from drbo.claims.experiments import Unfollowed
 
 CLAIMS: tuple[Claim, ...] = (
     RowAudit(),
+    Plausibility(),
     Unfollowed(),
     ColliderCheck(),
     HiddenCauses(),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from drbo.cli.interrupts import broken_off
 from drbo.cli.messages import OutputError, put, say
 from drbo.deadline import LEAST_SECONDS, Deadline, current, no_deadline
-from drbo.errors import ResultError, SettingsError, write_hint
+from drbo.errors import ResultError, write_hint
 from drbo.result.files.run_folder import PICTURE, REPORT
 from drbo.result.words.plain_text import shell_line
 

@@ -17,7 +17,6 @@ from drbo.claims.record import AncestralRecord, Claims, EdgeValues, Graph, Margi
 from drbo.claims.refits.confidence import Confidence
 from drbo.constraints import Constraints
 from drbo.data.files.names import check_names
-from drbo.result.words.plain_text import shell_line
 from drbo.errors import DataError, KnowledgeError, ResultError
 from drbo.graph.dag import check_dag, dag_to_cpdag
 from drbo.graph.marks import MarkedGraph
@@ -26,6 +25,7 @@ from drbo.result import on_data
 from drbo.result.files import export, handover
 from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, Told, settled
 from drbo.result.words import answer, edge_list
+from drbo.result.words.plain_text import shell_line
 from drbo.result.words.reading import Reading, reading_of
 from drbo.result.words.summary import summary
 

@@ -1,8 +1,11 @@
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
+import pytest
 
-from drbo.claims.checks.experiment_check import checked_mechanisms, form_remarks
+from drbo import Design, DrBO
+from drbo.claims.checks.experiment_check import UNSTABLE, checked_mechanisms, form_remarks
 from drbo.claims.experiments import experiment_record
 from drbo.data.checks.experiments import Experiments, KnownTarget
 from drbo.data.statistics.statistics import Statistics
@@ -72,3 +75,20 @@ def test_large_tables_are_not_searched_for_bends(monkeypatch):
     record = checked(far(lambda x: 3 * np.tanh(x)))
     assert not any(bent(record).values())
     assert record.misfits
+
+
+@pytest.mark.parametrize(("moved", "grounds"), [(1, {"experiment"}), (4, set())])
+def test_where_most_mechanisms_change_no_experiment_supports_an_arrow(moved, grounds):
+    """a -> b -> c -> d: an experiment changes the mechanisms of the first columns."""
+    rng, codes = np.random.default_rng(1), np.repeat([0, 1], 600)
+    values = np.zeros((1200, 4))
+    for j in range(4):
+        before = values[:, j - 1] if j else 0.0
+        is_changed = (codes == 1) * (j < moved)
+        values[:, j] = before * (1 - 2 * is_changed) + (3.0, 5.0, 4.0, 6.0)[j] * is_changed + rng.normal(size=1200)
+    frame = pd.DataFrame(values, columns=list("abcd")).assign(run=np.where(codes == 1, "shifted", "control"))
+    result = DrBO(design=Design(experiment="run", control="control"), random_state=0).fit(frame).result_
+    assert {one.ground for one in result.directions} & {"experiment"} == grounds
+    if not grounds:
+        sentences = {one.sentence for one in result.claims.denials if one.claim == "mechanisms"}
+        assert sentences == {UNSTABLE.format(3, 4)}

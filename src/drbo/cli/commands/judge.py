@@ -11,7 +11,6 @@ from drbo.cli.messages import say, show
 from drbo.cli.options import FILE, json_option, score_options, seed_option, time_option
 from drbo.cli.pairs import score_options_of
 from drbo.cli.table_options import data_options, group_option, policy_of, read_frame
-from drbo.deadline import Deadline
 
 if TYPE_CHECKING:
     from drbo.result.judgement import Judgement

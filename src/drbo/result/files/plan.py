@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from drbo.result.words.plain_text import shell_line
 from drbo.errors import ResultError
+from drbo.result.words.plain_text import shell_line
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,11 +7,11 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from drbo.data.files.files import write_file
-from drbo.result.words.plain_text import plain
 from drbo.errors import ResultError
 from drbo.result.pictures.routes import text_width
 from drbo.result.report.drawing import Drawing
 from drbo.result.result import Result
+from drbo.result.words.plain_text import plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,12 +11,12 @@ import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
 from drbo.arrays import Floats, Indices
-from drbo.result.words.plain_text import plain
 from drbo.deadline import current
 from drbo.graph.layout import layered_routes
 from drbo.knowledge import Knowledge
 from drbo.result.pictures.routes import BOX_HEIGHT, BOX_ROUND, LAYER, box_widths, knots, label, with_ports
 from drbo.result.result import Result
+from drbo.result.words.plain_text import plain
 
 MARGIN = 14.0
 BAND_PAD = 12.0  # between the border of a tier and its boxes

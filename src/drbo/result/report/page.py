@@ -12,13 +12,13 @@ import jinja2
 from markupsafe import Markup
 
 from drbo.data.files.files import write_file
-from drbo.result.words.plain_text import plain
 from drbo.deadline import current
 from drbo.result.report.content import Content
 from drbo.result.report.curve import convergence_svg
 from drbo.result.report.drawing import Drawing
 from drbo.result.report.experiments import matrix
 from drbo.result.result import Result
+from drbo.result.words.plain_text import plain
 from drbo.settings import public_settings
 
 HERE = files("drbo.result.report")

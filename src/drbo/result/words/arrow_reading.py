@@ -15,6 +15,7 @@ from drbo.graph.marks import MarkedGraph
 from drbo.result.files.export import Notes, printable
 from drbo.result.words.reading import EndLook, Ends, Reading, SummaryLines
 from drbo.result.words.summary import before_pruning, counted, hidden_words, runner_up, than_before_pruning
+from drbo.result.words.track_record import track_record
 
 if TYPE_CHECKING:
     from drbo.data.statistics.statistics import Statistics
@@ -184,7 +185,9 @@ class ArrowReading(Reading):
         if words := hidden_words(result):
             lines.append(f"{'':<12} {printable(words)}")
         grounds = {one.ground for one in result.directions}
-        lines += [f"{'':<12} {words}" for ground, words in GROUNDS.items() if ground in grounds]
+        for ground in sorted(grounds & {*GROUNDS, "experiment"}):
+            told = [words for words in (GROUNDS.get(ground, ""), track_record(ground)) if words]
+            lines += [f"{'':<12} {words}" for words in told]
         if any(one.direction == "assumed" for one in result.directions):
             rest = "the margins of the score" if result.score_equivalent else printable(result.scoring.assumption)
             unconfirmed = f"assumed directions rest on {rest}, which the data do not confirm (docs/directions.md)"

@@ -23,7 +23,7 @@ from drbo.arrays import Bools, Floats
 from drbo.data.statistics.units import unit_free
 from drbo.deadline import current
 from drbo.machine.threads import one_blas_thread
-from drbo.scores.lapack import dpotrf, dpotri
+from drbo.scores.gp.lapack import dpotrf, dpotri
 from drbo.search.bayes.descent import descend
 from drbo.search.parent_sets import Screen
 
