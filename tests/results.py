@@ -16,7 +16,7 @@ from drbo.result.result import Result
 from drbo.result.words.answer import told_by
 from drbo.scores.registry import SCORES, score_class
 
-PARTS = ("margins", "classes", "over", "posterior", "prior", "noise", "experiments")
+PARTS = ("margins", "classes", "over", "posterior", "prior", "noise", "made", "experiments")
 #: Records of a result, and what their fields are called here.
 RECORDS: dict[str, tuple[type, dict[str, str]]] = {
     "scoring": (

@@ -412,7 +412,7 @@ CASES = [
     Case("F test on text", _misfit({"group": list("abcabc")}, prune="f-test"), "3 levels, but prune", "prune='auto'"),
     Case(
         "weights for a nonlinear score",
-        _weighted([2] * 7, score="splines"),
+        _weighted([1, 2, 2, 2, 2, 2, 2], score="splines"),
         "does not support sample weights",
         "bic-nv",
     ),

@@ -118,7 +118,9 @@ def test_the_graph_of_an_easy_table_is_found(max_evals):
 def test_a_result_survives_saving(tmp_path):
     model = rain.model(score_options={"penalty": 1.5, "edge_prior": np.zeros((5, 5))}).fit(rain.frame())
     copy = Result.load(model.result_.save(tmp_path / "run"))
-    assert_same(copy, saved(model.result_))
+    assert "array(" in model.result_.line
+    assert copy.line == ""  # a line of a file is shown only if it is nothing but a fit with plain values
+    assert_same(copy, replace(saved(model.result_), line=""))
 
 
 def test_the_default_choices_name_their_reasons():

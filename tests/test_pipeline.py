@@ -137,14 +137,14 @@ def test_what_is_known_does_not_depend_on_the_order_of_the_columns():
 
 
 def _curved():
-    rng = np.random.default_rng(3)
-    dose = rng.uniform(-1, 1, size=400)
-    response = np.exp(1.5 * dose) + 0.3 * rng.normal(size=400)
-    return pd.DataFrame({"response": response, "dose": dose, "sex": rng.integers(2, size=400).astype(float)})
+    rng, n = np.random.default_rng(3), 1500
+    dose = rng.uniform(-1, 1, size=n)
+    response = np.exp(1.5 * dose) + 0.3 * rng.normal(size=n)
+    return pd.DataFrame({"response": response, "dose": dose, "sex": rng.integers(2, size=n).astype(float)})
 
 
 def test_the_noise_check_is_part_of_the_result_whatever_the_order_of_rows_and_columns():
-    frame = _curved().round(1)  # equal values are spread at random
+    frame = _curved().round(2)  # equal values are spread at random
     one = DrBO(score="splines", random_state=0).fit(frame).result_
     two = DrBO(score="splines", random_state=0).fit(frame[["dose", "sex", "response"]].sample(frac=1, random_state=1))
     assert [(edge.cause, edge.effect) for edge in one.claims.noise] == [("dose", "response")]

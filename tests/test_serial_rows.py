@@ -57,9 +57,14 @@ def test_knowledge_is_not_doubted(tmp_path):
     assert again.table.audit.is_serial
 
 
-def test_scores_that_count_whole_rows_are_left_alone():
-    result = DrBO(score="splines", random_state=0).fit(series()).result_
+def test_scores_that_take_no_weights_are_left_alone():
+    result = DrBO(score="bdeu", random_state=0).fit(series() > 0).result_
     assert result.table.n_effective == 0
+
+
+def test_splines_count_dependent_rows_as_fewer():
+    result = DrBO(score="splines", random_state=0).fit(series()).result_
+    assert 0 < result.table.n_effective < 300
     assert result.table.audit.is_serial
     assert "supported" not in {one.direction for one in result.directions}
 

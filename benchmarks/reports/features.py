@@ -14,7 +14,7 @@ TITLES = (
     "score | columns | weights | groups | missing cells by EM | piece by piece | experiments | hidden causes | "
     "compiled steps | compiled proofs | test of independence"
 )
-WEIGHTS = {"none": "", "counts": "whole numbers", "any": "yes"}
+WEIGHTS = {"none": "", "equal": "equal ones", "counts": "whole numbers", "any": "yes"}
 ROWS = 40
 
 

@@ -91,6 +91,10 @@ def duckdb_seeds() -> list[bytes]:
     return [
         duck_database(few),
         duck_database(few, 'CREATE TABLE "odd ""name" (x INTEGER)', "CREATE VIEW v AS SELECT 1"),
+        duck_database("CREATE TABLE t AS SELECT range % 2 = 0 AS a, DATE '2020-01-01' + range::INT AS b FROM range(9)"),
+        duck_database("CREATE TABLE t AS SELECT NULL::DOUBLE AS a, range::DECIMAL(9, 2) AS b FROM range(9)"),
+        duck_database("CREATE TABLE t AS SELECT 'x' || (range % 3) AS a, range AS b FROM range(3000)"),
+        duck_database("CREATE SCHEMA s", "CREATE TABLE s.t AS SELECT range AS a, -range AS b FROM range(9)"),
     ]
 
 

@@ -40,7 +40,7 @@ RESUME = (
 #: Where a run is ended: with what is said about each in docs/faults.md.
 MOMENTS = {
     "reading": Moment("before the table is read", "drbo.cli.commands.fit.gathered", FRESH),
-    "plan": Moment("before its command is saved", "drbo.cli.plan.Plan.save", FRESH),
+    "plan": Moment("before its command is saved", "drbo.result.files.plan.Plan.save", FRESH),
     "table": Moment("while the table is saved", "drbo.search.checkpoint.saver.arrays_of", FRESH),
     "table saved": Moment(
         "between the table and the request", "drbo.search.checkpoint.saver.file_digest", FRESH, inside=True
@@ -137,14 +137,19 @@ def _interrupt(moment: Moment, number: int) -> None:
 
 
 def told(folder: Path) -> dict[str, Any]:
-    """Return all that a saved result holds but seconds, checksums and the words of the command."""
+    """Return all that a saved result holds but seconds, checksums and the words of the command.
+
+    Of what was spent the sum counts: a resumed search may look up neighbouring families a round earlier.
+    """
     from drbo.data.files.files import read_json
 
     content = read_json((folder / "result.json").read_bytes())
     content = {key: value for key, value in content.items() if key not in ("sha256", "argv")}
     content["search"].pop("seconds", None)
     with np.load(folder / "result.npz") as archive:
-        arrays = {name: (archive[name].dtype.str, archive[name].tobytes()) for name in sorted(archive.files)}
+        spent = {name: archive[name][-1:] for name in ("search.trace.n_evals", "search.trace.n_local")}
+        read = {name: spent.get(name, archive[name]) for name in sorted(archive.files)}
+    arrays = {name: (array.dtype.str, array.tobytes()) for name, array in read.items()}
     arrays.pop("search.trace.seconds", None)
     return content | {"arrays": arrays, "edges.csv": (folder / "edges.csv").read_text()}
 

@@ -82,9 +82,9 @@ def contexts() -> list[Context]:
     found: list[Context] = []
     real = pipeline.run_claims
 
-    def noted(claims: Any, context: Context) -> Any:
+    def noted(claims: Any, context: Context, unasked: str) -> Any:
         found.append(context)
-        return real(claims, context)
+        return real(claims, context, unasked)
 
     rng = np.random.default_rng(0)
     skewed = simulate("6ER1", n=400, seed=3, noise="exponential").X
@@ -98,6 +98,7 @@ def contexts() -> list[Context]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pipeline, "run_claims", noted)
         DrBO(score="bic-nv", random_state=0).fit(skewed)
+        DrBO(score="bic-nv", exact=False, random_state=0).fit(skewed)
         DrBO(random_state=0).fit(bent)
         DrBO(design=design, random_state=0).fit(runs)
     return found

@@ -99,9 +99,6 @@ class Result:
         n, score = self.reading.member().n_edges, self.reading.allowed or f" {self.pruned_score:.10g}"
         return f"<Result: {len(self.names)} nodes, {n} edge{'s' * (n != 1)}, {self.score_name}{score}>"
 
-    def __str__(self) -> str:
-        return self.summary()
-
     @property
     def call(self) -> str:
         """How to repeat the run: a line of the shell, quoted word by word, or of Python."""
@@ -245,8 +242,7 @@ class Result:
     @property
     def undirected(self) -> Bools:
         """(d, d) True in both directions for edges whose direction is open, with two circles in a PAG."""
-        found = self._with_direction("open")
-        return found | found.T
+        return (found := self._with_direction("open")) | found.T
 
     @property
     def assumed(self) -> Bools:
@@ -317,14 +313,11 @@ class Result:
         answer.refuse_hidden(self, "to_pgmpy()")
         return handover.to_pgmpy(self.reading.member(), self.reading.notes())
 
-    def export(self, path: str | Path, *, as_class: bool = False, spreadsheet: bool = False) -> Path:
+    def export(self, path: str | Path, *, as_class: bool = False) -> Path:
         """Write the graph in the format given by the file extension; see :mod:`drbo.result.files.handover`.
 
         Most say what the direction of each edge rests on. ``as_class`` writes the class instead of ``dag``.
-        ``spreadsheet`` writes :meth:`edges` as CSV in which nothing is taken as a formula, whatever columns are called.
         """
-        if spreadsheet:
-            return handover.write_sheet(path, self.edges())
         return handover.hand_over(path, *self.reading.exported(as_class))
 
     def plot(self, path: str | Path | None = None, ax: "Axes | None" = None) -> "Axes | None":
@@ -350,10 +343,7 @@ class Result:
         return on_data.has_seen(self, X)
 
     def score_of(self, graph: npt.ArrayLike, X: Any, *, score: Any = None) -> float:
-        """Return the score of any DAG (d, d) over ``names`` on a table, with the score and the options of this fit.
-
-        On the table of the fit, ``dag`` has ``pruned_score``. A score that is not built in must be given as ``score``.
-        """
+        """Return the score of any DAG (d, d) over ``names`` on a table; a score that is not built in must be given."""
         return on_data.score_of(self, graph, X, score)
 
     def judge(self, X: Any, **options: Any) -> "Judgement":
@@ -393,6 +383,8 @@ class Result:
     def summary(self) -> str:
         """Return the result in plain words; the equivalence class comes first if it is the result."""
         return summary(self)
+
+    __str__ = summary
 
     def save(self, folder: str | Path) -> Path:
         """Write result.json, result.npz and edges.csv to a folder, and return the folder; :meth:`load` reads them."""

@@ -65,7 +65,7 @@ def test_quiet_says_nothing(run: Run, chain: Path, fast: Fast) -> None:
 
 
 def test_json_holds_the_whole_answer(chain: Path, fit: Fit) -> None:
-    found = fit(chain, "--score", "bic-ev", "--score-option", "penalty=1", "--seed", 3)
+    found = fit(chain, "--score", "bic-ev", "--score-option", "penalty=1", "--seed", 0)
     assert _edges(found) == {("rain", "wet"), ("wet", "slip")}
     X = pd.read_csv(chain)
     slope = {e["target"]: e["weight"] for e in found["edges"]}
@@ -83,7 +83,7 @@ def test_json_holds_the_whole_answer(chain: Path, fit: Fit) -> None:
         ("rain", "wet", False),
         ("wet", "slip", False),
     ]
-    assert (found["names"], found["n_rows"], found["seed"]) == (["rain", "wet", "slip", "sun"], 200, 3)
+    assert (found["names"], found["n_rows"], found["seed"]) == (["rain", "wet", "slip", "sun"], 200, 0)
     assert found["n_evals"] <= 30
     assert found["n_local"] <= 4 * 8
     assert found["seconds"] >= 0

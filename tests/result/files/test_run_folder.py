@@ -33,13 +33,13 @@ def test_an_older_run_comes_back_only_if_the_new_one_does_not_start(run):
     assert (run / "result.json").read_text() == "new"
 
 
-def test_one_run_holds_a_folder_and_what_it_set_aside_goes(run):
+def test_one_run_holds_a_folder_and_what_it_set_aside_comes_back(run):
     with held(run):
         with older_run_aside(run):
             pass
         with pytest.raises(LockError), held(run):
             pass
-    assert names_in(run) == {"checkpoint", "notes.txt"}
+    assert names_in(run) == {"checkpoint", "notes.txt", "result.json"}
 
 
 def test_locks_and_left_over_files_are_not_counted(tmp_path):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from drbo.claims.denial import ClaimRecord
 from drbo.claims.record import Margins, Proof, RankedClass
 from drbo.data.checks.facts import Audit, ColumnFacts
 from drbo.deadline import Stop
@@ -9,6 +10,7 @@ from drbo.knowledge import Knowledge
 from drbo.result.report.content import Content
 from tests.results import make_result, shares
 
+MADE = (ClaimRecord(name="colliders", status="ran", grounds=("class",)),)
 V_SHAPE = [[0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
 
 
@@ -18,7 +20,7 @@ def make_content(dag=V_SHAPE, **changes):
 
 def test_a_direction_is_supported_assumed_or_open():
     margins = Margins(np.full((4, 4), 50.0), np.full((4, 4), 50.0), exact=True)
-    supported = make_content(margins=margins, evidence_scale=2.0).edges[0]
+    supported = make_content(margins=margins, made=MADE).edges[0]
     assert supported.direction == "supported"
     assert supported.facts[0][2].startswith("Every graph of the equivalence class has this direction")
     assert make_content().edges[0].direction == "assumed"

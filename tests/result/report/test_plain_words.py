@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from drbo.claims.denial import ClaimRecord
 from drbo.claims.record import Margins
 from drbo.data.checks.facts import Audit, Finding
 from drbo.deadline import Stop
@@ -24,7 +25,8 @@ def test_an_open_edge_is_a_link_without_a_direction():
 
 
 def test_supported_arrows_say_who_supports_them():
-    found = words(V_SHAPE, margins=DECISIVE, evidence_scale=2.0, knowledge=Knowledge(required=["a -> c"]))
+    made = (ClaimRecord(name="colliders", status="ran", grounds=("class",)),)
+    found = words(V_SHAPE, margins=DECISIVE, made=made, knowledge=Knowledge(required=["a -> c"]))
     assert "The data support that b causes c." in found.says
     assert "As you stated, a causes c." in found.says
     assert "Nothing in the table is directly linked to d." in found.says

@@ -1,7 +1,7 @@
 """Do tests that allow hidden causes find the arrows of the class? For numbers, categories and both together.
 
 The class supports an arrow only if tests that allow hidden causes find it too
-(:func:`drbo.search.ancestral.gfci.second_opinion`) and no column causes both of its ends in all graphs of the class: a
+(:func:`drbo.search.ancestral.gfci.second_opinion`) and no column causes both of its ends in a graph of the class: a
 hidden cause of b and c, beside a -> b, makes a DAG draw b -> c and a -> c. The tests are those that belong to the
 likelihood of the score: partial correlations, or likelihood ratios of counts and of indicators.
 """
@@ -45,7 +45,7 @@ class HiddenTests(Claim):
 
 
 def unconfirmed(dag: Bools, tests: SetTests) -> Bools:
-    """Return the arrows of the class that tests do not find, or whose ends share a cause in all graphs of the class.
+    """Return the arrows of the class that tests do not find, or whose ends share a cause in one of its graphs.
 
     Examples
     --------
@@ -53,11 +53,12 @@ def unconfirmed(dag: Bools, tests: SetTests) -> Bools:
     >>> bool(unconfirmed(np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]], dtype=bool), tests).any())
     False
     """
-    class_arrows = dag & ~dag_to_cpdag(dag).T
+    cpdag = dag_to_cpdag(dag)
+    class_arrows = dag & ~cpdag.T
     if not class_arrows.any():
         return class_arrows
     marks = second_opinion(dag, tests)
-    share = class_arrows.T.astype(np.float32) @ class_arrows.astype(np.float32) > 0
+    share = cpdag.T.astype(np.float32) @ cpdag.astype(np.float32) > 0
     return np.asarray(class_arrows & ((marks != ARROW) | (marks.T == ARROW) | share))
 
 

@@ -5,6 +5,7 @@ from math import isnan, log
 import numpy as np
 
 from drbo.claims.claim import Claim, Context, Ruling, denials
+from drbo.deadline import current
 
 #: A margin is decisive if the evidence for a direction is at least this many times that for the reverse (Jeffreys).
 DECISIVE_ODDS = 100.0
@@ -21,6 +22,7 @@ class MarginCheck(Claim):
     repeated = False
 
     def run(self, context: Context) -> Ruling:
+        current().check()
         margins, scale = context.answer.findings.margins, context.score.evidence_scale
         if margins is None or scale is None:
             return Ruling(skipped="they were not computed" if scale is not None else "the score is no evidence")

@@ -12,6 +12,7 @@ import numpy as np
 from drbo.claims.checks.root_names import BESIDE, ROOT_NAMES
 from drbo.claims.claim import Claim, Context, Ruling, denials
 from drbo.data.statistics.statistics import Statistics
+from drbo.deadline import current
 
 #: Parts of a name: "birthYear", "age_group" and "Sex.1" have two each.
 PARTS = re.compile(r"[^\W\d_]+")
@@ -35,6 +36,7 @@ class Plausibility(Claim):
     repeated = False
 
     def run(self, context: Context) -> Ruling:
+        current().check()
         table, names = context.table, context.table.names
         found = {j: kind for j in range(table.n_columns) if (kind := root_kind(table, j))}
         arrows = [(i, j) for i, j in np.argwhere(context.answer.dag).tolist() if j in found and i not in found]

@@ -12,6 +12,7 @@ from drbo.claims.checks.margin_check import DECISIVE_ODDS
 from drbo.claims.claim import Claim, Context, Ruling
 from drbo.claims.denial import Denial, Ground
 from drbo.claims.why import mpdag
+from drbo.deadline import current
 
 #: It takes so many searches to compare.
 FEWEST = 2
@@ -32,6 +33,7 @@ class Starts(Claim):
         return context.has_arrows and context.inquiry.settings.route == "orders" and not is_proved
 
     def run(self, context: Context) -> Ruling:
+        current().check()
         outcome, names = context.answer.outcome, context.table.names
         if len(outcome.ends) < FEWEST:
             return Ruling(skipped="the search was not repeated from another order")

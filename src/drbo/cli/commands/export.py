@@ -50,7 +50,10 @@ def export(run: Path, path: Path, as_class: bool, spreadsheet: bool) -> None:
         )
     result = Result.load(run)
     with writing(path):
-        result.export(path, as_class=as_class, spreadsheet=spreadsheet)
+        if spreadsheet:
+            handover.write_sheet(path, result.edges())
+        else:
+            result.export(path, as_class=as_class)
     n_open = int((result.edges()["direction"] == "open").sum())
     if n_open and path.suffix.lower() in handover.ONLY_ARROWS:
         say(f"note: {path.suffix} has no undirected edge, so {n_open} open directions are written as arrows")

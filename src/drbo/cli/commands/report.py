@@ -8,7 +8,7 @@ import click
 from drbo.cli.messages import say
 from drbo.cli.options import FILE
 from drbo.cli.output import writing
-from drbo.result.files.run_folder import REPORT
+from drbo.result.files.run_folder import REPORT, private
 
 
 @click.command(short_help="Write an HTML report of a saved result.")
@@ -25,7 +25,6 @@ def report(run: Path, output: Path | None) -> None:
       drbo report run
       drbo report run -o report.html
     """
-    from drbo.data.files.folders import private
     from drbo.result.result import Result
 
     path = output or run / REPORT

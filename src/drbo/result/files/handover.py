@@ -9,11 +9,10 @@ nine programs.
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from drbo.arrays import Bools
 from drbo.data.files.files import write_file
@@ -22,6 +21,9 @@ from drbo.errors import ResultError
 from drbo.graph.dag import topological_order
 from drbo.graph.marks import ARROW, CIRCLE, OF_DAGS, TAIL, MarkedGraph
 from drbo.result.files.export import Notes, csv_bytes, to_networkx, write_graph
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Weights = npt.ArrayLike | None
 
@@ -278,7 +280,7 @@ def hand_over(
     return path
 
 
-def write_sheet(path: str | Path, table: pd.DataFrame) -> Path:
+def write_sheet(path: str | Path, table: "pd.DataFrame") -> Path:
     """Write a table as CSV for a spreadsheet: no text in it is taken as a formula. Return the path."""
     path = Path(path)
     if path.suffix.lower() != ".csv":

@@ -5,12 +5,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from drbo.data.files.folders import Inside, refuse_link
+from drbo.data.files.folders import private as private  # commands write the report of a run with it
 from drbo.result.files.plan import CLUSTERS, PLAN, RESAMPLES
-
-if TYPE_CHECKING:
-    from drbo.data.files.folders import Inside
 
 PICTURE, REPORT = "graph.svg", "report.html"
 LOCK = "drbo.lock"  # as in drbo.data.files.lock
@@ -42,8 +40,6 @@ def _is_left_over(path: Path) -> bool:
 
 def search_folder(folder: Path) -> Path:
     """Return the folder of the saved search inside that of a run, which must not be a link."""
-    from drbo.data.files.folders import refuse_link
-
     return refuse_link(folder / CHECKPOINT)
 
 
@@ -56,8 +52,6 @@ def ended_before_its_search(saved: Path, names: set[str]) -> bool:
 
 def make_private(folder: Path) -> None:
     """Make a folder that its owner alone can enter, if it is not there yet."""
-    from drbo.data.files.folders import private
-
     with private():
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -65,8 +59,6 @@ def make_private(folder: Path) -> None:
 @contextmanager
 def older_run_aside(folder: Path) -> Iterator[None]:
     """Set the run in a folder aside; it comes back if the new one fails before its search starts."""
-    from drbo.data.files.folders import Inside
-
     with Inside(folder) as run:
         aside = run.fresh(ASIDE)
         with run.inner(aside) as older:
@@ -84,7 +76,6 @@ def held(folder: Path) -> Iterator[None]:
     What is written is for its owner alone. Of a program that was killed, half a file goes, and an older run that it had
     set aside comes back if the new one had not started.
     """
-    from drbo.data.files.folders import Inside, private
     from drbo.data.files.lock import discard_ended, locked
 
     with private(), locked(folder), Inside(folder) as run:
@@ -98,7 +89,7 @@ def held(folder: Path) -> Iterator[None]:
         yield
 
 
-def _settle(run: "Inside", aside: str) -> None:
+def _settle(run: Inside, aside: str) -> None:
     """Bring an older run back if no new one has started in its place; then there is nothing aside any more."""
     if not _has_started(run):
         _discard_run(run)
@@ -107,7 +98,7 @@ def _settle(run: "Inside", aside: str) -> None:
     run.remove_all(aside)
 
 
-def _has_started(run: "Inside") -> bool:
+def _has_started(run: Inside) -> bool:
     """Tell whether there is a result, or a search that can be resumed."""
     if "result.json" in run.names():
         return True
@@ -117,13 +108,13 @@ def _has_started(run: "Inside") -> bool:
         return REQUEST in saved.names()
 
 
-def _run_files(run: "Inside", patterns: Sequence[str]) -> list[str]:
+def _run_files(run: Inside, patterns: Sequence[str]) -> list[str]:
     """Return the files and links of a run that are there, not those that drbo did not write."""
     names = [name for name in run.names() if any(fnmatchcase(name, one) for one in patterns)]
     return [name for name in names if not run.is_folder(name)]
 
 
-def _discard_run(run: "Inside") -> None:
+def _discard_run(run: Inside) -> None:
     """Remove the files of a run, half ones too."""
     for name in _run_files(run, (*FILES, CHECKPOINT)):
         run.remove(name)
@@ -135,7 +126,7 @@ def _discard_run(run: "Inside") -> None:
         run.remove_empty(CHECKPOINT)
 
 
-def _move_run(source: "Inside", target: "Inside") -> None:
+def _move_run(source: Inside, target: Inside) -> None:
     """Move the files of a run to another folder; a link moves as it is."""
     for name in _run_files(source, (*FILES, CHECKPOINT)):
         source.move(name, target)
