@@ -52,7 +52,7 @@ def test_an_arrow_into_an_age_is_assumed_with_the_way_to_state_it_and_stays_as_i
     assert (result.dag == plain.dag).all()
     assert {one.direction for one in result.directions} == {"assumed"}
     assert result.directions[0].sentence.startswith(
-        "'age' looks like an age, which nothing in this table can cause. If so, state it: --roots \"age\", or "
+        "'age' looks like an age, which nothing in this table can cause. If so, state it: --root \"age\", or "
         "Knowledge(roots=['age'])."
     )
 

@@ -23,7 +23,7 @@ AGES, CALENDAR = (0.0, 130.0), (0.0, 3000.0)
 SEXES = 5
 #: What is said about an arrow into such a column.
 IMPLAUSIBLE = (
-    "'{0}' looks like {1}, which nothing in this table can cause. If so, state it: --roots \"{0}\", or "
+    "'{0}' looks like {1}, which nothing in this table can cause. If so, state it: --root \"{0}\", or "
     "Knowledge(roots=[{0!r}])."
 )
 

@@ -32,8 +32,9 @@ class SecondOpinion(Claim):
     denies = ("class",)
 
     def relevant(self, context: Context) -> bool:
-        rows = context.table.complete_rows
-        return context.has_arrows and not context.score.by_experiment and _has_scales(rows)
+        rows, score = context.table.complete_rows, context.score
+        by_value = not score.by_experiment and score.scales(rows) is rows  # else the score has ranked them itself
+        return context.has_arrows and by_value and _has_scales(rows)
 
     def too_much(self, context: Context) -> str:
         if not context.inquiry.can_search_again:
