@@ -12,6 +12,7 @@ from statistics import mean, stdev
 from typing import Any
 
 import drbo
+from drbo.result.words.track_record import FILE as RECORD
 
 FOLDER = Path(__file__).parent
 #: Where ``--quick`` writes.
@@ -37,13 +38,14 @@ def stamp(device: str) -> Row:
 def commit() -> str:
     """Return the last commit that changed the sources of drbo; nothing: there is no repository.
 
-    A + says that they were changed since. Commits of rows, pages and benchmarks alone leave it as it is.
+    A + says that they were changed since. Commits of rows, pages and benchmarks alone leave it as it is, and so do
+    those of the track record, which is written from rows.
     """
-    sources = str(Path(drbo.__file__).parents[1])
-    git = ["git", "-C", sources]
+    sources = Path(drbo.__file__).parents[1]
+    git, but = ["git", "-C", str(sources)], f":(exclude){RECORD.relative_to(sources).as_posix()}"
     try:
         last, changed = (
-            subprocess.run([*git, *words, "--", sources], capture_output=True, text=True, check=True).stdout.strip()
+            subprocess.run([*git, *words, "--", ".", but], capture_output=True, text=True, check=True).stdout.strip()
             for words in (("log", "-1", "--format=%h"), ("status", "--porcelain"))
         )
     except (OSError, subprocess.CalledProcessError):

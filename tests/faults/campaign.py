@@ -522,7 +522,7 @@ def page() -> str:
         "",
         "Made by `make test-faults` from the outcome of its trials (`tests/faults/outcome.json`); not written by hand.",
         "The commit of each trial is below; a test fails where one is older than 200 commits. `make campaign` runs a",
-        "little of everything in a few minutes, on every change.",
+        "little of everything in a few minutes.",
         "",
         "| promise | trial | times tried | failures | |",
         "|---|---|---|---|---|",
