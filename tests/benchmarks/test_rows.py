@@ -106,7 +106,8 @@ def test_the_commit_is_the_last_one_that_changed_the_sources(monkeypatch):
     answers = {"log": "abc\n", "status": ""}
 
     def run(words, **_):
-        assert words[-1] == str(Path(drbo.__file__).parents[1])
+        assert words[:3] == ["git", "-C", str(Path(drbo.__file__).parents[1])]
+        assert words[-3:] == ["--", ".", ":(exclude)drbo/result/words/track_record.json"]
         return SimpleNamespace(stdout=answers[words[3]])
 
     monkeypatch.setattr(rows.subprocess, "run", run)
