@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from drbo._core import ClosedGraph
+from drbo.deadline import Deadline
 from drbo.errors import DataError
 from drbo.graph import dag as graph
 
@@ -282,3 +283,16 @@ def test_thousand_nodes():
     assert np.array_equal(undirected, chain | chain.T)
     undirected[1, 0] = False  # one known direction runs down the whole chain
     assert np.array_equal(graph.meek_closure(undirected), chain)
+
+
+def test_a_class_is_found_after_the_deadline(rng):
+    """A result that was cut short is shown, too, however many columns it has."""
+    dag = np.zeros((6000, 6000), dtype=bool)
+    dag[tuple(np.sort(rng.integers(6000, size=(2, 9000)), axis=0))] = True
+    np.fill_diagonal(dag, False)
+    cpdag = graph.dag_to_cpdag(dag)
+    with Deadline(0.0) as deadline:
+        deadline.stop()
+        assert (graph.dag_to_cpdag(dag) == cpdag).all()
+        assert (graph.meek_closure(cpdag) == cpdag).all()
+        assert graph.markov_equivalent(graph.cpdag_to_dag(cpdag), dag)
