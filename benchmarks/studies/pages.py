@@ -46,7 +46,7 @@ def browser() -> Iterator[tuple[Browser, Path]]:
 
 
 def sachs() -> Result:
-    """Return the result of ``drbo demo``."""
+    """Return the result of the proteins in ``drbo demo``."""
     known = load("sachs")
     frame = pd.DataFrame(known.X, columns=list(known.names))
     return replace(DrBO(random_state=0).fit(frame).result_, argv=("drbo", "demo"))

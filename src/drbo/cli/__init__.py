@@ -126,7 +126,7 @@ def main(ctx: click.Context, debug: bool) -> None:  # noqa: ARG001 - read by Pro
 
     \b
     Start here:
-      drbo demo               a complete example in a minute or two
+      drbo demo               two complete examples in less than a minute
       drbo check table.csv    check your data before a fit
       drbo fit table.csv      find the graph of your data
     """

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from click.testing import Result
 
 from drbo.data.files.datasets import available, load
@@ -28,6 +29,14 @@ def test_sachs_comes_with_its_edges(run: Run) -> None:
     assert Path("sachs.csv").read_text().splitlines()[0] == ",".join(expected.names)
     np.testing.assert_array_equal(np.loadtxt("sachs.csv", delimiter=",", skiprows=1), expected.X)
     np.testing.assert_array_equal(read_graph("sachs-edges.csv", names=expected.names)[0], expected.dag)
+
+
+def test_rows_of_experiments_come_with_their_days(run: Run) -> None:
+    assert run("datasets", "greenhouse", "-o", "rows.csv").exit_code == 0
+    pd.testing.assert_frame_equal(pd.read_csv("rows.csv"), load("greenhouse").frame())
+    done = run("datasets", "greenhouse", "-o", "rows.npz")
+    assert done.exit_code == 2
+    assert "hint: write the rows as .csv" in done.stderr
 
 
 def test_permuted_columns_keep_their_edges(run: Run) -> None:

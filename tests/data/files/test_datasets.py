@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from drbo.data.files.datasets import available, load
+from drbo.data.files.greenhouse import MECHANISMS
 from drbo.errors import SettingsError
 
 # Number of nodes and of edges as the Bayesian Network Repository states them.
@@ -59,8 +60,10 @@ def read_edges(path: Path) -> set[tuple[str, str]]:
 
 
 def test_sizes_are_the_published_ones() -> None:
-    assert {size.name: (size.n_nodes, size.n_edges) for size in available()} == PUBLISHED
-    assert {size.name: size.n_rows for size in available() if size.n_rows} == {"sachs": 853}
+    made = {"greenhouse": (len(MECHANISMS), sum(map(len, MECHANISMS.values())))}
+    assert {size.name: (size.n_nodes, size.n_edges) for size in available()} == PUBLISHED | made
+    rows = {size.name: size.n_rows for size in available() if size.n_rows}
+    assert rows == {name: len(load(name).frame()) for name in ("greenhouse", "sachs")}
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -71,6 +74,7 @@ def test_each_is_a_dag_as_announced(name: str) -> None:
     assert (len(data.names), graph.number_of_edges()) == PUBLISHED[name]
     assert len(set(data.names)) == len(data.names)
     assert (data.X is None) == (name != "sachs")
+    assert data.days is None
     assert data.description
     assert data.source
 
@@ -89,7 +93,7 @@ def test_asia_by_hand() -> None:
     }
 
 
-@pytest.mark.parametrize("name", ["sachs", "alarm"])
+@pytest.mark.parametrize("name", ["sachs", "greenhouse", "alarm"])
 def test_permute_moves_columns_and_graph_together(name: str) -> None:
     plain, moved = load(name), load(name, permute=3)
     assert moved.names != plain.names

@@ -7,7 +7,7 @@ import click
 
 from drbo.cli.messages import say, show
 from drbo.cli.options import FILE
-from drbo.cli.output import write_table, writing
+from drbo.cli.output import write, write_table, writing
 from drbo.errors import SettingsError
 from drbo.result.words.plain_text import table
 
@@ -26,6 +26,8 @@ def datasets(name: str | None, output: Path | None, permute: int | None) -> None
     Examples:
       drbo datasets
       drbo datasets sachs -o sachs.csv
+      drbo datasets greenhouse -o greenhouse.csv
+      drbo fit greenhouse.csv --experiment day --control ordinary
     """
     from drbo.data.files.datasets import available, load
 
@@ -53,8 +55,18 @@ def _write(data: Any, output: Path | None) -> None:
     graph = output
     if data.X is not None:
         graph = output.with_name(f"{output.stem}-edges{output.suffix}")
-        write_table(output, data.X, data.names)
+        _write_rows(data, output)
         say(f"wrote {len(data.X)} rows to {output}")
     with writing(graph):
         write_graph(graph, data.dag, data.names)
     say(f"wrote the edges to {graph}")
+
+
+def _write_rows(data: Any, output: Path) -> None:
+    """Write the rows of a data set; those of experiments have a column of words, which only CSV holds."""
+    if data.days is None:
+        write_table(output, data.X, data.names)
+        return
+    if output.suffix.lower() != ".csv":
+        raise SettingsError(f"the column 'day' of {data.name} holds words", hint="write the rows as .csv")
+    write(output, data.frame().to_csv(index=False).encode())
