@@ -18,7 +18,7 @@ def test_the_papers_preset_is_the_papers_table():
     assert (paper.paper.region_start, paper.paper.region_min, paper.paper.region_max) == (1.0, 0.01, 2.0)
     assert (paper.paper.region_successes, paper.paper.region_failures, paper.paper.moved_coordinates) == (3, 5, 20.0)
     assert paper.paper.acquisition == "thompson"
-    assert paper.paper.region_restart
+    assert paper.paper.region == "restart"
     assert (paper.paper.masks, paper.paper.batch_norm, paper.paper.replay) == ("row", "candidates", "uniform")
     assert paper.parts.count_known
     assert not paper.parts.recombine

@@ -133,7 +133,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         },
     ),
     "standardised_large": Experiment(
-        "Standardised linear data with 100,000 rows (Fig. 9a)",
+        "Standardised linear data with 100,000 rows (Fig. 7a)",
         (classes("10ER2", "standardised, n = 100,000", standardised=True, n=100_000),),
         ("drbo default", "drbo paper 20k", "dagma linear", "NOTEARS+TMPI", "sortnregress"),
         seeds=5,
@@ -160,7 +160,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         seeds=5,
     ),
     "sizes": Experiment(
-        "Sample sizes, 20ER4 (Fig. 5)",
+        "Sample sizes, 20ER4 (Fig. 4)",
         tuple(linear("20ER4", f"n = {n:,}", n=n) for n in (100, 200, 500, 1_000, 2_000, 5_000)),
         ("drbo default", "drbo paper 20k", "dagma linear", "EqVar", "sortnregress"),
         seeds=5,
@@ -238,7 +238,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         seeds=5,
     ),
     "gp_standardised": Experiment(
-        "The same, standardised (Fig. 9b)",
+        "The same, standardised (Fig. 7b)",
         (
             DataSet("10ER4 GP standardised", "gran_dag", "file", standardised=True, score="gp-nv", prune="cam"),
             DataSet(
@@ -250,7 +250,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         less={"10ER4 GP standardised, unpruned": Plan(("drbo paper 20k",), 5)},
     ),
     "cos": Experiment(
-        "Large nonlinear data: x = B cos(x) + e (Fig. 10)",
+        "Large nonlinear data: x = B cos(x) + e (Fig. 8)",
         tuple(DataSet(f"{g} cos", g, "cos", score="splines", prune="cam-sequential") for g in ("50ER2", "100ER1")),
         ("drbo default", "ALIAS 20k", "CAM", "sortnregress", "random graph"),
         seeds=5,

@@ -63,7 +63,7 @@ class RetrainedSurrogate(DropoutSurrogate):
 
 
 class RetrainingProposer(RegionProposer):
-    """Full retraining with all data in every iteration, in place of continual training (paper, Fig. 2d)."""
+    """Full retraining with all data in every iteration, in place of continual training (paper, Fig. 3d)."""
 
     def __init__(self, evaluator: Evaluator, settings: Settings, *parts: Any) -> None:
         super().__init__(evaluator, settings, *parts)
@@ -100,7 +100,7 @@ class DirectAcquisition(Acquisition):
 
 
 class DirectProposer(RegionProposer):
-    """A direct map from a DAG to its score, penalty and all, in place of one network per node (paper, Fig. 2c)."""
+    """A direct map from a DAG to its score, penalty and all, in place of one network per node (paper, Fig. 3c)."""
 
     def __init__(self, evaluator: Evaluator, settings: Settings, *parts: Any) -> None:
         super().__init__(evaluator, settings, *parts)
@@ -167,7 +167,7 @@ def best_factor(distances: Tensor, target: Tensor) -> tuple[Tensor, float]:
 
 
 class ExactProposer(RegionProposer):
-    """Exact Gaussian processes over parent vectors in place of the networks (paper, Fig. 2b)."""
+    """Exact Gaussian processes over parent vectors in place of the networks (paper, Fig. 3b)."""
 
     def __init__(self, evaluator: Evaluator, settings: Settings, *parts: Any) -> None:
         super().__init__(evaluator, settings.with_(n_grads=0), *parts)
@@ -189,7 +189,7 @@ class SparseAcquisition(ExactAcquisition):
 
 
 class SparseProposer(ExactProposer):
-    """Gaussian processes by 100 inducing points in place of the networks (paper, Fig. 2b: AGP)."""
+    """Gaussian processes by 100 inducing points in place of the networks (paper, Fig. 3b: AGP)."""
 
     def __init__(self, evaluator: Evaluator, settings: Settings, *parts: Any) -> None:
         super().__init__(evaluator, settings, *parts)

@@ -14,7 +14,7 @@ REPLACED = {
     "drbo paper 5k, variant exact-gp": "exact Gaussian processes",
     "drbo paper 5k, variant approximate-gp": "Gaussian processes by 100 inducing points",
 }
-#: What the paper reads off its figures, which it gives without numbers (Fig. 2, and its appendix on ablations).
+#: What the paper reads off its figures, which it gives without numbers (Fig. 3, and its appendix on ablations).
 SAID = {
     "rank": "lower ranks get there earlier, 32 last",
     "space": "the low rank gets there earlier",

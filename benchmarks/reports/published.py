@@ -32,7 +32,7 @@ RUN_TIMES: dict[str, dict[str, dict[int, tuple[Figure, Figure]]]] = {
     }
     for (data,), rows in grouped(_TABLES["run times"], "data").items()
 }
-#: Large nonlinear data: minutes to an SHD of 20, 10, 5 and 2 (Fig. 10).
+#: Large nonlinear data: minutes to an SHD of 20, 10, 5 and 2 (Fig. 8).
 MINUTES_TO: dict[str, dict[str, tuple[Figure, ...]]] = {
     data: {method: tuple(map(_minutes, cells)) for (method,), cells in grouped(rows, "method").items()}
     for (data,), rows in grouped(_TABLES["minutes to an SHD"], "data").items()
@@ -69,9 +69,9 @@ RATES: dict[tuple[str, str], tuple[float, float]] = {
 }
 #: What the paper says of DrBO, or draws, without figures in a table; and the SHD up to which ours agrees with it.
 SAID: dict[tuple[str, str], tuple[str, float]] = {
-    ("sizes", "20ER4 n = 500"): ("SHD about 0 at 500 rows already (Fig. 5)", 0.5),
-    ("standardised_large", "10ER2 standardised, n = 100,000"): ("SHD about 3, the next best nearly 20 (Fig. 9a)", 3.5),
-    ("gp_standardised", "10ER4 GP standardised, unpruned"): ("a very low SHD, as without standardising (Fig. 9b)", 0.9),
-    ("cos", "50ER2 cos"): ("SHD 2 at 20,000 evaluations (Fig. 10a)", 2.5),
-    ("cos", "100ER1 cos"): ("SHD 2 at 20,000 evaluations (Fig. 10b)", 2.5),
+    ("sizes", "20ER4 n = 500"): ("SHD about 0 at 500 rows already (Fig. 4)", 0.5),
+    ("standardised_large", "10ER2 standardised, n = 100,000"): ("SHD about 3, the next best nearly 20 (Fig. 7a)", 3.5),
+    ("gp_standardised", "10ER4 GP standardised, unpruned"): ("a very low SHD, as without standardising (Fig. 7b)", 0.9),
+    ("cos", "50ER2 cos"): ("SHD 2 at 20,000 evaluations (Fig. 8a)", 2.5),
+    ("cos", "100ER1 cos"): ("SHD 2 at 20,000 evaluations (Fig. 8b)", 2.5),
 }

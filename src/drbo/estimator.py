@@ -49,7 +49,7 @@ class DrBO(NamedParameters, FittedAttributes, BaseEstimator):
     score : ``"auto"``, a score name, ``"module:Class"``, a score class, a function ``f(node, parents)`` that returns a
         local score (higher is better), or a score object. The last two number the columns in the order of the table.
     score_options : options of the score: ``penalty``, ``edge_prior``, and those of the particular score.
-    preset : ``"default"``, or ``"paper"`` for Algorithm 1 of Duong, Gupta & Nguyen (2025), unchanged.
+    preset : ``"default"``, or ``"paper"`` for Algorithm 1 of Duong, Gupta & Nguyen (2025).
     knowledge : edges, tiers and limits that every evaluated graph satisfies.
     design : how the rows came about: experiments, groups, weights; see :class:`Design`.
     policy : what to do about missing values, types, constant and collinear columns; see :class:`DataPolicy`.

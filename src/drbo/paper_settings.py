@@ -37,10 +37,11 @@ class PaperSettings(Checked):
     region_max: float = setting(2.0, "largest side length of the trust region", low=1e-6)
     region_successes: int = setting(3, "consecutive successes before the trust region doubles", low=1, symbol="n_succ")
     region_failures: int = setting(5, "consecutive failures before the trust region halves", low=1, symbol="n_fail")
-    region_restart: bool = setting(
-        True,
-        "restart a trust region that shrinks below its smallest length at its largest, as in the authors' program; "
-        "False: keep it at the smallest, as in the paper's text",
+    region: Literal["restart", "clip"] = setting(
+        "restart",
+        "what becomes of a trust region that shrinks below its smallest length. restart: it starts again at its "
+        "largest, as in the authors' program; clip: it stays at the smallest, as in the paper's text",
+        options=("restart", "clip"),
     )
     acquisition: Literal["thompson", "ucb"] = setting(
         "thompson", "acquisition function that ranks the candidates", options=("thompson", "ucb"), symbol="AF"

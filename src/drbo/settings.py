@@ -252,8 +252,9 @@ PAPER_NAMES = tuple(knob.name for knob in setting_fields(PaperSettings))
 PART_NAMES = tuple(knob.name for knob in setting_fields(Parts))
 
 
-#: Algorithm 1 unchanged: the paper's table of hyperparameters, and what the authors' program does where the text is
-#: silent (restart of the region, a mask per row, BatchNorm over all candidates, uniform replay, every DAG counted).
+#: Algorithm 1: the paper's table of hyperparameters, and what the authors' program does where it differs from the text,
+#: or the text is silent (restart of the region, a mask per row, BatchNorm over all candidates, uniform replay, every
+#: DAG counted).
 _PAPER: dict[str, Any] = {
     "route": "paper",
     "exact": "off",

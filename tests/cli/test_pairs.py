@@ -8,13 +8,13 @@ from drbo.settings import Settings
 
 
 def test_settings_become_what_their_knob_asks_for() -> None:
-    words = ["max-evals=7", "dropout = 0.25", "space=low-rank", "region_restart=No", "patience=none", "target_score=-3"]
+    words = ["max-evals=7", "dropout = 0.25", "space=low-rank", "claims=No", "patience=none", "target_score=-3"]
     changes = parse_settings(words)
     assert changes == {
         "max_evals": 7,
         "dropout": 0.25,
         "space": "low-rank",
-        "region_restart": False,
+        "claims": False,
         "patience": None,
         "target_score": -3.0,
     }

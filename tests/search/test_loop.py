@@ -159,7 +159,7 @@ def test_the_default_search_finds_the_best_of_all_five_node_dags(kind, five_node
         {**REGION, "n_grads": 0},
         {**REGION, "n_replay": 0},
         {**REGION, "dropout": 0.0},
-        {**REGION, "region_restart": False},
+        {**REGION, "region": "clip"},
     ],
     ids=_words,
 )

@@ -76,8 +76,8 @@ def parse_settings(pairs: Iterable[str], known: Mapping[str, Mapping[str, Any]] 
 
     Examples
     --------
-    >>> parse_settings(["dropout=0.3", "region_restart=false", "max_local=none"])
-    {'dropout': 0.3, 'region_restart': False, 'max_local': None}
+    >>> parse_settings(["dropout=0.3", "claims=false", "max_local=none"])
+    {'dropout': 0.3, 'claims': False, 'max_local': None}
     """
     knobs = public_settings() | OTHERS if known is None else known
     return {

@@ -23,6 +23,25 @@ def test_every_figure_of_drbo_in_the_paper_is_shown(pages):
         assert f"## {data}\n" in pages[1]
 
 
+def test_the_authors_program_stands_beside_the_preset_on_the_same_data(monkeypatch):
+    calls = {"preset": "paper", "score_name": "bic-ev", "graph": "30ER8", "candidates": "100000", "n_evals": "10000"}
+    rows = {
+        "authors": [
+            {"graph": "30ER8", "data_set": one, "shd": shd} for one, shd in (("0", "2"), ("0", "4"), ("1", "9"))
+        ],
+        "speed_call": [
+            calls | {"seed": "0", "shd": "1"},
+            calls | {"seed": "1", "shd": "3"},
+            calls | {"seed": "7", "shd": "90"},  # another data set
+            calls | {"seed": "0", "candidates": "10000", "shd": "80"},
+        ],
+    }
+    monkeypatch.setattr(paper, "read", rows.__getitem__)
+    shown = paper.same_data().splitlines()
+    assert "| the authors' program | 2, 4 | 9 | 5.0 +- 3.6 (3) |" in shown
+    assert '| `preset="paper"` | 1 | 3 | 2.0 +- 1.4 (2) |' in shown
+
+
 def test_a_difference_by_chance_is_told_from_one_that_needs_a_reason():
     near = Cell("raw", "10ER2 raw", "drbo paper", (1.0, 2.0), [1.0, 0.0, 0.0, 0.0, 9.0])
     assert near.worse

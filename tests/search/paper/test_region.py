@@ -37,9 +37,9 @@ def test_doubles_after_successes_and_halves_after_failures():
     assert (region.successes, region.failures) == (0, 0)
 
 
-@pytest.mark.parametrize(("restart", "length"), [(True, 2.0), (False, 0.01)])
-def test_below_the_smallest_length(restart, length):
-    region = TrustRegion(4, Settings().with_(region_restart=restart, region_failures=1))
+@pytest.mark.parametrize(("rule", "length"), [("restart", 2.0), ("clip", 0.01)])
+def test_below_the_smallest_length(rule, length):
+    region = TrustRegion(4, Settings().with_(region=rule, region_failures=1))
     for _ in range(7):  # 1 / 2**7 < 0.01
         region.update(improved=False)
     assert region.length == length

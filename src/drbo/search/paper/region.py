@@ -109,7 +109,7 @@ class TrustRegion:
         self.successes = self.failures = 0
         if self.length < self.settings.paper.region_min:
             rules = self.settings.paper
-            self.length = rules.region_max if rules.region_restart else rules.region_min
+            self.length = rules.region_max if rules.region == "restart" else rules.region_min
 
     def restart(self) -> None:
         """Start again at the largest length: nothing new is left in the region."""
