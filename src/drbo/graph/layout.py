@@ -12,6 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse.csgraph import connected_components
 
 from drbo.arrays import Bools, Floats, Indices
 from drbo.deadline import current
@@ -96,16 +97,8 @@ def _layers(dag: Bools) -> Indices:
 
 def _components(dag: Bools) -> list[Indices]:
     """Return the connected parts, largest first; single nodes last."""
-    linked = dag | dag.T
-    label = np.full(len(dag), -1)
-    for start in range(len(dag)):
-        if label[start] >= 0:
-            continue
-        fresh = np.arange(len(dag)) == start
-        while fresh.any():
-            label[fresh] = start
-            fresh = linked[fresh].any(axis=0) & (label < 0)
-    groups = [np.flatnonzero(label == start) for start in np.unique(label)]
+    count, label = connected_components(dag, directed=False)
+    groups = [np.flatnonzero(label == part) for part in range(count)]
     return sorted(groups, key=lambda group: (-len(group), int(group[0])))
 
 

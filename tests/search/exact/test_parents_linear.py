@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from drbo.search.exact.parents_linear import walk
+from drbo.search.exact.useful_parents import sets_by_matrix
 
-LIMITS = {"floor": -np.inf, "best_only": False, "max_steps": 10**6, "max_sets": 10**4}
+LIMITS = -np.inf, False, 10**6, 10**4  # least share, only the best, steps, sets
 
 
 def _case(rng, m=6):
@@ -40,17 +40,17 @@ def test_every_set_that_no_subset_beats_is_found(seed, logarithmic, half):
     if seed == 5:
         form["offset"], form["slope"] = form["offset"][:4], form["slope"][:4]  # at most three parents
     shares = _shares(matrix, form, logarithmic, half, (1 << n_required) - 1)
-    kind = {"logarithmic": logarithmic, "half": half}
-    masks, values, steps = walk(matrix, n_required, **form, **kind, **LIMITS)
+    kind = logarithmic, half
+    masks, values, steps = sets_by_matrix(matrix, n_required, **form, kind=kind, limits=LIMITS)
     assert steps > 0
     assert len(set(masks.tolist())) == len(masks)
     for mask, value in zip(masks.tolist(), values, strict=True):
         assert value == pytest.approx(shares[mask])
     assert {mask for mask in shares if not _beaten(shares, mask)} <= set(masks.tolist())
-    best = walk(matrix, n_required, **form, **kind, **LIMITS | {"best_only": True})
+    best = sets_by_matrix(matrix, n_required, **form, kind=kind, limits=(-np.inf, True, *LIMITS[2:]))
     assert best[1].tolist() == pytest.approx([max(shares.values())])
     floor = float(np.median(list(shares.values())))
-    high = walk(matrix, n_required, **form, **kind, **LIMITS | {"floor": floor})
+    high = sets_by_matrix(matrix, n_required, **form, kind=kind, limits=(floor, *LIMITS[1:]))
     good = {mask for mask in shares if not _beaten(shares, mask) and shares[mask] > floor}
     assert good <= set(high[0].tolist())
 
@@ -59,7 +59,7 @@ def test_few_of_many_sets_are_looked_at():
     """Independent columns at the usual price: a bound on all 2^30 sets comes from next to none of them."""
     x = np.random.default_rng(0).normal(size=(1000, 31))
     price = {"offset": np.zeros(31), "slope": np.full(31, 1000.0), "weights": np.full(30, -np.log(1000))}
-    masks, _, steps = walk(np.corrcoef(x.T), 0, **price, logarithmic=True, half=0.0, **LIMITS)
+    masks, _, steps = sets_by_matrix(np.corrcoef(x.T), 0, **price, kind=(True, 0.0), limits=LIMITS)
     assert 0 in masks
     assert len(masks) < 5
     assert steps < 10**4
@@ -67,5 +67,5 @@ def test_few_of_many_sets_are_looked_at():
 
 def test_limits():
     matrix, form = _case(np.random.default_rng(0))
-    assert walk(matrix, 0, **form, logarithmic=True, half=0.0, **LIMITS | {"max_steps": 3})[2] == -1
-    assert walk(matrix, 0, **form, logarithmic=True, half=0.0, **LIMITS | {"max_sets": 3})[2] == -1
+    for limits in ((*LIMITS[:2], 3, 10**4), (*LIMITS[:3], 3)):
+        assert sets_by_matrix(matrix, 0, **form, kind=(True, 0.0), limits=limits)[2] == -1

@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
+from drbo import _core
 from drbo.arrays import Bools, Floats, Indices, Ints
 from drbo.constraints import Constraints
 from drbo.deadline import current
@@ -14,7 +15,6 @@ from drbo.scores.base import Score
 from drbo.scores.families import Families
 from drbo.scores.forms import CountForm, Form, GramForm, RowForm
 from drbo.search.evaluation.evaluator import Evaluator
-from drbo.search.exact import set_functions
 from drbo.search.exact.subset_kernels import cores
 
 #: Up to this many nodes tables are made unasked: d 2^(d-1) numbers of 8 bytes are 84 MB at 20 nodes.
@@ -215,10 +215,11 @@ def _set_values(score: Score, form: GramForm | CountForm, constraints: Constrain
         members = np.flatnonzero(form.group_of == group)
         if isinstance(form, CountForm):
             limit = np.inf if form.ess else _most_cells(score, form, constraints)
-            levels = form.codes[group], form.cardinalities, form.repeats[group]
-            yield members, set_functions.cell_sums(*levels, form.ess or None, limit)
+            codes, repeats = np.ascontiguousarray(form.codes[group]), np.ascontiguousarray(form.repeats[group])
+            levels = form.cardinalities.astype(np.int64)
+            yield members, _core.cell_sums(codes, levels, repeats, form.ess or 0.0, limit, cores())
             continue
-        values = set_functions.log_determinants(form.grams[group])
+        values = _core.log_determinants(np.ascontiguousarray(form.grams[group]))
         if form.constants is not None:
             for bit in range(form.n_nodes):
                 view = values.reshape(-1, 2, 1 << bit)

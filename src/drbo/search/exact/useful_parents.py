@@ -8,17 +8,16 @@ exceed that of a DAG that is known.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from drbo import _core
 from drbo.arrays import Floats, Masks
 from drbo.constraints import Constraints
 from drbo.deadline import current
 from drbo.scores.base import Score
 from drbo.scores.families import Families
 from drbo.scores.forms import CountForm, Form, GramForm
-from drbo.search.exact import parents_counts, parents_linear
 from drbo.search.exact.components import Piece
 from drbo.search.exact.family_tables import LEAST_RESIDUAL, least_residual
 
@@ -28,6 +27,8 @@ MAX_NODES = 64
 RATE = 30_000_000
 #: What counting one row for a parent set costs beside that.
 COUNTING = 0.2
+#: Sets with a lower share are of no use; whether only the best is wanted; steps and sets at most.
+WalkLimits = tuple[float, bool, int, int]
 
 
 @dataclass
@@ -126,7 +127,7 @@ class _Node:
         """Return parent sets that no subset beats, with shares, and the sets looked at; None: too many of either."""
         if max_sets < 2:
             return None
-        limits = {"floor": floor, "best_only": best_only, "max_steps": max_steps, "max_sets": max_sets}
+        limits = floor, best_only, max_steps, max_sets
         if isinstance(self.form, CountForm):
             masks, shares, steps = self._by_counts(self.form, limits)
         else:
@@ -138,7 +139,7 @@ class _Node:
             places |= ((masks >> np.uint64(position)) & np.uint64(1)) << np.uint64(candidate)
         return places, shares, steps
 
-    def _by_matrix(self, form: GramForm, limits: dict[str, Any]) -> tuple[Masks, Floats, int]:
+    def _by_matrix(self, form: GramForm, limits: WalkLimits) -> tuple[Masks, Floats, int]:
         node, sizes = self.node, slice(self.most + 1)
         logs, matrix = form.log_scales[form.group_of[node]], form.grams[form.group_of[node]]
         offset, slope = np.zeros(self.most + 1), np.full(self.most + 1, form.rows[node])
@@ -153,16 +154,36 @@ class _Node:
         else:
             offset -= form.rows[node] * logs[node]
         place = np.append(self.candidates, node)
-        kind: dict[str, Any] = {"logarithmic": logarithmic, "half": half}
-        return parents_linear.walk(
-            matrix[np.ix_(place, place)], self.n_required, offset, slope, weights, **kind, **limits
-        )
+        kind = logarithmic, half
+        return sets_by_matrix(matrix[np.ix_(place, place)], self.n_required, offset, slope, weights, kind, limits)
 
-    def _by_counts(self, form: CountForm, limits: dict[str, Any]) -> tuple[Masks, Floats, int]:
+    def _by_counts(self, form: CountForm, limits: WalkLimits) -> tuple[Masks, Floats, int]:
         group, place = form.group_of[self.node], np.append(self.candidates, self.node)
-        levels, repeats = form.cardinalities[place], form.repeats[group]
-        unit = float(form.parameter_prices[self.node])
-        kind: dict[str, Any] = {"most": self.most, "unit": unit, "ess": form.ess}
-        return parents_counts.walk(
-            form.codes[group][place], levels, repeats, self.n_required, self.weights, **kind, **limits
-        )
+        levels, repeats = form.cardinalities[place].astype(np.int64), form.repeats[group]
+        codes, unit = np.ascontiguousarray(form.codes[group][place]), float(form.parameter_prices[self.node])
+        price = self.weights, self.most, unit, form.ess
+        return _core.discrete_parent_sets(codes, levels, repeats, self.n_required, *price, *limits)
+
+
+def sets_by_matrix(
+    matrix: Floats,  # (m + 1, m + 1) positive definite: candidates, required ones first, and the node itself last
+    n_required: int,
+    offset: Floats,  # (most + 1,)
+    slope: Floats,  # (most + 1,)
+    weights: Floats,  # (m,) what a candidate adds as a parent
+    kind: tuple[bool, float],  # whether the fit is logarithmic, and how much of the log determinant is taken off
+    limits: WalkLimits,
+) -> tuple[Masks, Floats, int]:
+    """Return the parent sets that no subset beats, with shares, and the steps taken; -1: too many of either.
+
+    What a share is, and which sets are skipped, stands in ``src/core/linear_parents.cpp``.
+    """
+    m = len(weights)
+    values = weights.copy()
+    if kind[1] and m:  # the determinant grows at least by what a candidate keeps given all others
+        values -= kind[1] * np.log(1.0 / np.diag(np.linalg.inv(matrix[:m, :m])))
+    top = np.concatenate([[0.0], np.sort(values[n_required:])[::-1].cumsum()])  # the most that k candidates can add
+    matrix = np.ascontiguousarray(matrix)
+    inverse = np.ascontiguousarray(np.linalg.inv(matrix))
+    form = offset, slope, np.ascontiguousarray(weights), top, *kind
+    return _core.linear_parent_sets(matrix, inverse, n_required, *form, *limits)

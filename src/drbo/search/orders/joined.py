@@ -7,6 +7,7 @@ the better one is taken.
 from heapq import heappop, heappush
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
 from drbo.arrays import Bools, Indices
 from drbo.graph.dag import dag_to_cpdag, is_acyclic, topological_order
@@ -86,15 +87,5 @@ def alike(dag: Bools, order: Indices) -> Bools:
 def _regions(best: Bools, other: Bools, nodes: Indices) -> list[Indices]:
     """Return the nodes in groups that no edge joins."""
     block = np.ix_(nodes, nodes)
-    near = best[block] | other[block]
-    near |= near.T
-    regions, left = list[Indices](), np.ones(len(nodes), dtype=bool)
-    while left.any():
-        region = np.zeros(len(nodes), dtype=bool)
-        edge = np.arange(len(nodes)) == np.argmax(left)
-        while edge.any():
-            region |= edge
-            edge = near[edge].any(axis=0) & ~region
-        left &= ~region
-        regions.append(nodes[region])
-    return regions
+    count, label = connected_components(best[block] | other[block], directed=False)
+    return [nodes[label == region] for region in range(count)]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from drbo.search.exact.set_functions import cell_sums, log_determinants
+from drbo._core import cell_sums, log_determinants
 
 
 def _members(nodes, d):
@@ -33,7 +33,7 @@ def test_cell_sums(ess, merged):
     columns = np.array([rng.integers(r, size=60) for r in cardinalities], dtype=np.int32)
     columns[1, :40] = columns[0, :40]
     repeats = rng.integers(1, 5, size=60) if merged else np.ones(60, dtype=np.int64)
-    values = cell_sums(columns, cardinalities, repeats, ess)
+    values = cell_sums(columns, cardinalities, repeats, ess or 0.0, np.inf, 2)
     for nodes in range(64):
         chosen = _members(nodes, 6)
         counts = _counts(columns, repeats, chosen)
@@ -50,7 +50,7 @@ def test_sets_above_the_limit_are_left_out_and_no_others():
     cardinalities = np.array([2, 3, 2, 4])
     columns = np.array([rng.integers(r, size=30) for r in cardinalities], dtype=np.int32)
     ones = np.ones(30, dtype=np.int64)
-    full, cut = cell_sums(columns, cardinalities, ones, None), cell_sums(columns, cardinalities, ones, None, limit=8)
+    full, cut = (cell_sums(columns, cardinalities, ones, 0.0, limit, 2) for limit in (np.inf, 8))
     cells = np.array([cardinalities[_members(nodes, 4)].prod() for nodes in range(16)])
     assert np.isnan(cut[cells > 8]).all()
     np.testing.assert_array_equal(cut[cells <= 8], full[cells <= 8])

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from scipy.special import gammaln, xlogy
 
-from drbo.search.exact.parents_counts import walk
+from drbo._core import discrete_parent_sets
 
-LIMITS = {"floor": -np.inf, "best_only": False, "max_steps": 10**6, "max_sets": 10**4}
+LIMITS = -np.inf, False, 10**6, 10**4  # least share, only the best, steps, sets
 
 
 def _case(rng, m=5, u=40):
@@ -44,8 +44,8 @@ def test_every_set_that_no_subset_beats_is_found(seed, unit, ess):
         members = [k for k in range(5) if mask >> k & 1]
         if len(members) <= most and (mask & 1 or not n_required):
             shares[mask] = _share(columns, levels, repeats, members, weights, unit, ess)
-    form = {"most": most, "unit": unit, "ess": ess}
-    masks, values, _ = walk(columns, levels, repeats, n_required, weights, **form, **LIMITS)
+    form = columns, levels, repeats, n_required, weights, most, unit, ess
+    masks, values, _ = discrete_parent_sets(*form, *LIMITS)
     for mask, value in zip(masks.tolist(), values, strict=True):
         assert value == pytest.approx(shares[mask])
     good = {
@@ -54,7 +54,7 @@ def test_every_set_that_no_subset_beats_is_found(seed, unit, ess):
         if all(shares[other] < value - 1e-9 for other in shares if other & mask == other != mask)
     }
     assert good <= set(masks.tolist())
-    best = walk(columns, levels, repeats, n_required, weights, **form, **LIMITS | {"best_only": True})
+    best = discrete_parent_sets(*form, -np.inf, True, *LIMITS[2:])
     assert best[1].tolist() == pytest.approx([max(shares.values())])
 
 
@@ -62,12 +62,11 @@ def test_sets_that_cannot_pay_are_not_tried():
     rng = np.random.default_rng(0)
     columns = rng.integers(2, size=(21, 300)).astype(np.int32)
     everything = np.full(21, 2), np.ones(300, dtype=np.int64), 0, np.zeros(20)
-    _, _, steps = walk(columns, *everything, most=20, unit=np.log(300), ess=0.0, **LIMITS)
+    _, _, steps = discrete_parent_sets(columns, *everything, 20, np.log(300), 0.0, *LIMITS)
     assert 0 < steps < 100_000  # of a million
 
 
 def test_limits():
-    columns, levels, repeats = _case(np.random.default_rng(0))
-    form = {"most": 5, "unit": 1.0, "ess": 0.0}
-    assert walk(columns, levels, repeats, 0, np.zeros(5), **form, **LIMITS | {"max_steps": 3})[2] == -1
-    assert walk(columns, levels, repeats, 0, np.zeros(5), **form, **LIMITS | {"max_sets": 2})[2] == -1
+    form = *_case(np.random.default_rng(0)), 0, np.zeros(5), 5, 1.0, 0.0
+    assert discrete_parent_sets(*form, *LIMITS[:2], 3, 10**4)[2] == -1
+    assert discrete_parent_sets(*form, *LIMITS[:3], 2)[2] == -1
