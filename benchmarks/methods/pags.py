@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.gran_dag import Unavailable
-from drbo.graph.mag import ARROW, CIRCLE, TAIL, Marks
+from drbo.graph.marks import ARROW, CIRCLE, TAIL, Marks
 
 Floats = npt.NDArray[np.float64]
 

@@ -34,7 +34,8 @@ from benchmarks.studies.study import study
 from drbo import DrBO, Result
 from drbo.data.files.simulate import simulate
 from drbo.graph.dag import descendants
-from drbo.graph.mag import ARROW, CIRCLE, TAIL, Mag, Marks, hide
+from drbo.graph.mag import Mag, hide
+from drbo.graph.marks import ARROW, CIRCLE, TAIL, Marks
 from drbo.graph.pag import is_legal, pag_of
 from drbo.result.compare import compare_marks
 from drbo.search.ancestral.gfci import PartialCorrelations, second_opinion

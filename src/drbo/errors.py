@@ -94,6 +94,19 @@ def name_hint(given: object, known: Iterable[object], kind: str = "columns") -> 
     return f"did you mean '{close[0]}'?" if close else f"the {kind} are {', '.join(names)}"[:300]
 
 
+def first_of(words: Iterable[str], most: int) -> str:
+    """Return the first words of a list, and how many more there are.
+
+    Examples
+    --------
+    >>> first_of("abcd", 2)
+    'a, b and 2 more'
+    """
+    every = list(words)
+    more = f" and {len(every) - most} more" if len(every) > most else ""
+    return ", ".join(every[:most]) + more
+
+
 def write_hint(error: BaseException, otherwise: str) -> str:
     """Return what can be done about a write that failed.
 

@@ -17,6 +17,7 @@ from drbo.data.reading.frames import as_frame
 from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import Deadline, OutOfTimeError
 from drbo.design import DataPolicy, Design
+from drbo.errors import first_of
 from drbo.gathering import Gathering, source_of
 from drbo.graph.dag import dag_to_cpdag
 from drbo.result.words.plain_text import plain, table
@@ -188,5 +189,4 @@ def _about_scale(checked: Statistics) -> tuple[Finding, ...]:
 
 
 def _named(names: tuple[str, ...]) -> str:
-    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
-    return (", ".join(plain(name) for name in names[:SHOWN_NAMES]) + more) or "-"
+    return first_of(map(plain, names), SHOWN_NAMES) or "-"

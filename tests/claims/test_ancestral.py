@@ -5,7 +5,8 @@ from drbo.claims.ancestral import LEVELS, ancestral_answer, known_causes
 from drbo.constraints import Constraints
 from drbo.data.statistics.statistics import Statistics
 from drbo.errors import KnowledgeError
-from drbo.graph.mag import ARROW, Mag
+from drbo.graph.mag import Mag
+from drbo.graph.marks import ARROW
 from drbo.graph.pag import pag_of
 from drbo.knowledge import Knowledge
 from drbo.scores.linear import BicNV

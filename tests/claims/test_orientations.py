@@ -8,11 +8,7 @@ import pytest
 from drbo.claims import orientations
 from drbo.claims.orientations import Ways, closure, entropy, ways_left
 from drbo.graph.dag import dag_to_cpdag, descendants, is_acyclic, markov_equivalent
-
-
-def random_dag(rng, d, share=0.5):
-    order = rng.permutation(d)
-    return np.triu(rng.random((d, d)) < share, 1)[np.ix_(order, order)]
+from tests.statements import random_dag
 
 
 def all_ways(dag, assumed):
@@ -99,7 +95,7 @@ def test_what_is_told_and_what_stays_open():
 
 
 def test_closure_is_that_of_paths(rng):
-    dags = np.stack([random_dag(rng, 6) for _ in range(5)])
+    dags = np.stack([random_dag(rng, 6, 0.5) for _ in range(5)])
     np.testing.assert_array_equal(closure(dags), [descendants(dag) for dag in dags])
     cycle = np.array([[[0, 1], [1, 0]]], dtype=bool)
     assert closure(cycle).all()

@@ -11,17 +11,19 @@ from drbo.graph.adjustment import (
     causal_nodes,
     d_separated,
     forbidden_nodes,
-    is_valid,
     member_dags,
     minimal_set,
     optimal_set,
 )
 from drbo.graph.dag import dag_to_cpdag, is_acyclic, markov_equivalent, meek_closure
+from tests.statements import random_dag
 
 
-def _dag(rng, d=5, share=0.5):
-    order = rng.permutation(d)
-    return np.triu(rng.random((d, d)) < share, 1)[np.ix_(order, order)]
+def is_valid(dag, source, target, chosen):
+    """The criterion of Perković et al. (2018)."""
+    cut = dag.copy()
+    cut[source, causal_nodes(dag, source, target)] = False
+    return not forbidden_nodes(dag, source, target)[chosen].any() and d_separated(cut, source, target, chosen)
 
 
 def all_members(pdag):
@@ -40,7 +42,7 @@ def all_members(pdag):
 
 def test_parent_sets_are_those_of_all_members(rng):
     for _ in range(30):
-        cpdag = dag_to_cpdag(_dag(rng))
+        cpdag = dag_to_cpdag(random_dag(rng, 5, 0.5))
         members = all_members(cpdag)
         for node in range(5):
             expected = {tuple(np.flatnonzero(dag[:, node])) for dag in members}
@@ -52,7 +54,7 @@ def test_parent_sets_are_those_of_all_members(rng):
 
 def test_parent_sets_under_knowledge(rng):
     for _ in range(30):
-        cpdag = dag_to_cpdag(_dag(rng, share=0.7))
+        cpdag = dag_to_cpdag(random_dag(rng, 5, 0.7))
         open_ = np.argwhere(cpdag & cpdag.T)
         if not len(open_):
             continue
@@ -68,7 +70,7 @@ def test_parent_sets_under_knowledge(rng):
 
 def test_d_separation_is_that_of_networkx(rng):
     for _ in range(40):
-        dag = _dag(rng)
+        dag = random_dag(rng, 5, 0.5)
         graph = nx.from_numpy_array(dag, create_using=nx.DiGraph)
         x, y = rng.choice(5, size=2, replace=False).tolist()
         others = [node for node in range(5) if node not in (x, y)]
@@ -89,7 +91,7 @@ def _valid_by_networkx(dag, x, y, chosen):
 def test_sets_are_valid_and_the_minimal_one_is_minimal(rng):
     seen = 0
     for _ in range(60):
-        dag = _dag(rng, d=6)
+        dag = random_dag(rng, 6, 0.5)
         for x, y in ((0, 1), (2, 3), (4, 5)):
             chosen, fewest = optimal_set(dag, x, y), minimal_set(dag, x, y)
             graph = nx.from_numpy_array(dag, create_using=nx.DiGraph)

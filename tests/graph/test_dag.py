@@ -11,6 +11,7 @@ from drbo._core import ClosedGraph
 from drbo.deadline import Deadline
 from drbo.errors import DataError
 from drbo.graph import dag as graph
+from tests.statements import random_dag
 
 
 @cache
@@ -47,11 +48,6 @@ def classes(d):
     for dag in all_dags(d):
         groups.setdefault(signature(dag), []).append(dag)
     return groups
-
-
-def random_dag(rng, d, p):
-    order = rng.permutation(d)
-    return np.triu(rng.random((d, d)) < p, 1)[np.ix_(order, order)]
 
 
 def as_networkx(matrix):

@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 from drbo.graph.generalised_adjustment import adjustment, m_separated
-from drbo.graph.mag import ARROW, TAIL, Mag, hide
+from drbo.graph.mag import Mag, hide
+from drbo.graph.marks import ARROW, TAIL
 from drbo.graph.pag import pag_of
 from tests.search.ancestral.graphs import PAIRS, SUBSETS, D, all_mags, separations
 

@@ -46,13 +46,6 @@ def test_a_hidden_cause_and_an_edge_leave_the_edge():
     assert not found.bidirected.any()
 
 
-def test_districts_are_joined_by_bidirected_edges():
-    both = np.zeros((5, 5), dtype=bool)
-    for i, j in ((0, 3), (3, 4)):
-        both[i, j] = both[j, i] = True
-    assert Mag.of(np.zeros((5, 5)), both).districts() == [[0, 3, 4], [1], [2]]
-
-
 @pytest.mark.parametrize(
     ("directed", "bidirected", "words"),
     [

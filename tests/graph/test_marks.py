@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from drbo.errors import DataError
-from drbo.graph import mag
 from drbo.graph.dag import dag_to_cpdag
-from drbo.graph.marks import ARROW, CIRCLE, NO_EDGE, TAIL, MarkedGraph
+from drbo.graph.marks import TAIL, MarkedGraph
 from drbo.graph.pag import pag_of
 from tests.search.ancestral.graphs import all_mags
 
@@ -16,10 +15,6 @@ V_SHAPE = np.array([[0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]], dty
 NAMES = tuple("abcd")
 #: a o-> b <-> c, and c -> d
 MIXED = MarkedGraph(NAMES, np.array([[0, 2, 0, 0], [1, 0, 2, 0], [0, 2, 0, 2], [0, 0, 3, 0]]), "pag")
-
-
-def test_the_codes_are_those_of_the_search():
-    assert (NO_EDGE, CIRCLE, ARROW, TAIL) == (mag.NO_EDGE, mag.CIRCLE, mag.ARROW, mag.TAIL)
 
 
 def test_a_dag_and_its_class_are_read_back():

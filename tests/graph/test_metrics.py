@@ -9,11 +9,7 @@ import pytest
 from drbo.errors import DataError, SettingsError
 from drbo.graph import metrics
 from drbo.graph.dag import cpdag_to_dag, dag_to_cpdag, descendants, is_acyclic, markov_equivalent
-
-
-def random_dag(rng, d, p):
-    order = rng.permutation(d)
-    return np.triu(rng.random((d, d)) < p, 1)[np.ix_(order, order)]
+from tests.statements import random_dag
 
 
 def random_pdag(rng, d):

@@ -3,7 +3,8 @@ from collections import defaultdict
 import numpy as np
 import pytest
 
-from drbo.graph.mag import ARROW, CIRCLE, TAIL, Mag, projection
+from drbo.graph.mag import Mag, projection
+from drbo.graph.marks import ARROW, CIRCLE, TAIL
 from drbo.graph.pag import is_legal, member_of, pag_of, visible
 from tests.search.ancestral.graphs import all_mags, random_mag, separations
 

@@ -8,6 +8,7 @@ from drbo.data.statistics.statistics import Statistics
 from drbo.errors import DataError, ScoreError, SettingsError
 from drbo.scores.bge import BGe
 from drbo.scores.families import Families
+from tests.scores.conftest import random_families
 
 pytestmark = pytest.mark.floats
 
@@ -16,12 +17,6 @@ def make_table(n, d, seed=0):
     rng = np.random.default_rng(seed)
     weights = np.triu(rng.normal(size=(d, d)), 1)
     return Statistics.from_array(rng.normal(size=(n, d)) @ np.linalg.inv(np.eye(d) - weights) + rng.normal(size=d))
-
-
-def random_families(d, sizes, seed=0):
-    rng = np.random.default_rng(seed)
-    orders = [rng.permutation(d) for _ in sizes]
-    return Families.from_sets(d, [(order[0], order[1 : 1 + size]) for order, size in zip(orders, sizes, strict=True)])
 
 
 def predictive_evidence(values, d, alpha_mu, alpha_w, t):

@@ -11,6 +11,7 @@ from drbo.errors import ScoreError, SettingsError
 from drbo.scores import discrete
 from drbo.scores.discrete import BDeu, DiscreteBIC
 from drbo.scores.families import Families
+from tests.scores.conftest import random_families
 
 
 def make_table(n, cardinalities, seed=0, strength=1.5):
@@ -24,12 +25,6 @@ def make_table(n, cardinalities, seed=0, strength=1.5):
     levels = tuple(tuple(str(k) for k in range(c)) for c in cardinalities)
     names = tuple(f"x{j}" for j in range(len(cardinalities)))
     return Statistics(np.column_stack(columns).astype(float), names, ("categorical",) * len(names), levels)
-
-
-def random_families(d, sizes, seed=0):
-    rng = np.random.default_rng(seed)
-    orders = [rng.permutation(d) for _ in sizes]
-    return Families.from_sets(d, [(order[0], order[1 : 1 + size]) for order, size in zip(orders, sizes, strict=True)])
 
 
 def brute_counts(table, node, parents, rows=None):

@@ -11,6 +11,7 @@ from drbo.errors import ScoreError
 from drbo.scores import logistic
 from drbo.scores.families import Families
 from drbo.scores.logistic import LogisticBIC, maximised_likelihood
+from tests.scores.conftest import random_families
 
 
 def make_table(n, d, seed=0):
@@ -20,12 +21,6 @@ def make_table(n, d, seed=0):
         logits = values[:, :j] @ rng.normal(scale=0.5, size=j) + rng.normal(scale=0.3)
         values[:, j] = rng.random(n) < 1 / (1 + np.exp(-logits))
     return Statistics.from_array(values)
-
-
-def random_families(d, sizes, seed=0):
-    rng = np.random.default_rng(seed)
-    orders = [rng.permutation(d) for _ in sizes]
-    return Families.from_sets(d, [(order[0], order[1 : 1 + size]) for order, size in zip(orders, sizes, strict=True)])
 
 
 def statsmodels_likelihood(values, node, parents, rows=slice(None)):

@@ -14,6 +14,7 @@ from drbo.scores import mixed
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
 from drbo.scores.mixed import ConditionalGaussian, DegenerateGaussian
+from tests.scores.conftest import random_families
 
 LEVELS = (("a", "b", "c"), None, ("p", "q"), None, ("r", "s", "t", "u"), None)
 BOTH = pytest.mark.parametrize("score_class", [DegenerateGaussian, ConditionalGaussian])
@@ -30,12 +31,6 @@ def make_table(n, seed=0, levels=LEVELS):
             latent[:, j] = np.searchsorted(cuts, latent[:, j])
     kinds = tuple("numeric" if names is None else "categorical" for names in levels)
     return Statistics(latent, tuple(f"x{j}" for j in range(d)), kinds, levels)
-
-
-def random_families(d, sizes, seed=0):
-    rng = np.random.default_rng(seed)
-    orders = [rng.permutation(d) for _ in sizes]
-    return Families.from_sets(d, [(order[0], order[1 : 1 + size]) for order, size in zip(orders, sizes, strict=True)])
 
 
 def columns_of(table, members):

@@ -3,7 +3,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from drbo.search.known_orders import OrderedFamilies, climb, pack
+from drbo._core import climb_known
+from drbo.search.known_orders import OrderedFamilies, pack
 
 
 def _problem(rng, d, per_node=12):
@@ -40,7 +41,7 @@ def test_pack_sets_the_bits_of_the_parents(rng):
 def test_no_single_move_improves_the_end(seed):
     rng = np.random.default_rng(seed)
     parents, shares, starts = _problem(rng, 7)
-    order, chosen, total = climb(rng.permutation(7), pack(parents), shares, starts, rng.permutation(7))
+    order, chosen, total = climb_known(rng.permutation(7), pack(parents), shares, starts, rng.permutation(7))
     assert sorted(order.tolist()) == list(range(7))
     assert total == pytest.approx(_value(order.tolist(), parents, shares, starts))
     assert total == pytest.approx(shares[chosen].sum())
@@ -55,7 +56,7 @@ def test_restarts_find_the_best_of_all_orders(rng):
     parents, shares, starts = _problem(rng, 6)
     best = max(_value(order, parents, shares, starts) for order in permutations(range(6)))
     words = pack(parents)
-    found = max(climb(rng.permutation(6), words, shares, starts, rng.permutation(6))[2] for _ in range(30))
+    found = max(climb_known(rng.permutation(6), words, shares, starts, rng.permutation(6))[2] for _ in range(30))
     assert found == pytest.approx(best)
 
 
@@ -68,14 +69,14 @@ def test_more_than_64_nodes(rng):
     nodes = np.repeat(np.arange(d), 2)
     rows = np.lexsort((-shares, nodes))
     starts = np.searchsorted(nodes, np.arange(d + 1))
-    _, _, total = climb(rng.permutation(d), pack(parents[rows]), shares[rows], starts, rng.permutation(d))
+    _, _, total = climb_known(rng.permutation(d), pack(parents[rows]), shares[rows], starts, rng.permutation(d))
     assert total >= shares.sum() - 3
 
 
 def test_families_in_any_order_climb_to_the_same_dag(rng):
     parents, shares, starts = _problem(rng, 7)
     nodes, start, visits = np.repeat(np.arange(7), np.diff(starts)), rng.permutation(7), rng.permutation(7)
-    order, chosen, total = climb(start, pack(parents), shares, starts, visits)
+    order, chosen, total = climb_known(start, pack(parents), shares, starts, visits)
     shuffled = rng.permutation(len(nodes))
     families = OrderedFamilies(nodes[shuffled], parents[shuffled], shares[shuffled])
     found = families.climb(start, visits)

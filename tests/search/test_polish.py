@@ -12,6 +12,7 @@ from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.evaluation.promotion import Promotion
 from drbo.search.polish import _moves, polish
 from drbo.settings import Settings
+from tests.statements import random_dag
 
 D = 5
 
@@ -20,11 +21,6 @@ D = 5
 def table(rng):
     weights = np.triu(rng.normal(size=(D, D)), 1)
     return Statistics.from_array(rng.normal(size=(100, D)) @ np.linalg.inv(np.eye(D) - weights))
-
-
-def _random_dag(rng, density=0.5):
-    order = rng.permutation(D)
-    return np.triu(rng.random((D, D)) < density, 1)[np.ix_(order, order)]
 
 
 def _neighbours(dag, constraints):
@@ -54,7 +50,7 @@ def test_moves_are_exactly_the_neighbours(knowledge, rng):
     constraints = Constraints.of(knowledge, [f"x{j}" for j in range(D)])
     tried = 0
     while tried < 30:
-        dag = _random_dag(rng)
+        dag = random_dag(rng, D, 0.5)
         if constraints.violations(dag):
             continue
         tried += 1

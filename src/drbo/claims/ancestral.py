@@ -11,7 +11,8 @@ from drbo.constraints import Constraints
 from drbo.deadline import OutOfTimeError, no_deadline
 from drbo.errors import KnowledgeError
 from drbo.graph.dag import descendants
-from drbo.graph.mag import CIRCLE, NO_EDGE, Mag, Marks
+from drbo.graph.mag import Mag
+from drbo.graph.marks import CIRCLE, NO_EDGE, Marks
 from drbo.graph.pag import pag_of
 from drbo.scores.base import Score
 from drbo.search.ancestral.climb import LEAST_GAIN, WALKS, Climbed, climb, obeying

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from drbo import _core
 from drbo.arrays import Bools, Floats, Indices, Ints
 from drbo.claims.margins import OtherClass
 from drbo.claims.probabilities import order_sampling
@@ -162,7 +163,7 @@ class KnownAlternatives:
         """Return the score of the best DAG found among some of the families; minus infinity: there is none."""
         d, rows = len(self.dag), np.flatnonzero(kept)
         starts = np.searchsorted(self._nodes[rows], np.arange(d + 1))
-        _, chosen, total = known_orders.climb(order, self._words[rows], self._share[rows], starts, np.arange(d))
+        _, chosen, total = _core.climb_known(order, self._words[rows], self._share[rows], starts, np.arange(d))
         if not np.isfinite(total):
             return -np.inf
         dag = np.ascontiguousarray(self._parents[rows[chosen]].T)

@@ -129,24 +129,6 @@ def optimal_set(dag: npt.ArrayLike, source: int, target: int, below: Bools | Non
     return np.flatnonzero(parents & ~forbidden_nodes(graph, source, target, below)).tolist()
 
 
-def is_valid(dag: npt.ArrayLike, source: int, target: int, chosen: list[int]) -> bool:
-    """Tell whether adjusting for these nodes gives the total effect: the criterion of Perković et al. (2018).
-
-    No chosen node is forbidden, and they separate source and target once the first arrows of causal paths are cut.
-
-    Examples
-    --------
-    >>> confounded = [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
-    >>> is_valid(confounded, 1, 2, [0]), is_valid(confounded, 1, 2, [])
-    (True, False)
-    """
-    graph = check_dag(dag)
-    below = descendants(graph)
-    if forbidden_nodes(graph, source, target, below)[chosen].any():
-        return False
-    return d_separated(_without_effect(graph, source, target, below), source, target, chosen)
-
-
 def d_separated(dag: Bools, x: int, y: int, given: list[int]) -> bool:
     """Tell whether x and y are d-separated: apart in the moral graph of their ancestors (Lauritzen et al. 1990).
 

@@ -3,9 +3,6 @@
 ``i -> j`` says that i is a cause of j, directly or through what is hidden. ``i <-> j`` says that neither causes the
 other. Both say that no set of other columns makes the two independent (Richardson & Spirtes 2002). No rows are selected
 by what is hidden, so there are no undirected edges.
-
-The marks of such a graph are a (d, d) matrix: ``marks[i, j]`` is the mark at j of the edge between i and j, coded as in
-pcalg: 0 no edge, 1 circle, 2 arrow, 3 tail.
 """
 
 from dataclasses import dataclass
@@ -18,11 +15,7 @@ from scipy.sparse.csgraph import connected_components
 from drbo.arrays import Bools
 from drbo.errors import DataError
 from drbo.graph.dag import check_dag, descendants, is_acyclic
-from drbo.graph.marks import ARROW as ARROW
-from drbo.graph.marks import CIRCLE as CIRCLE
-from drbo.graph.marks import NO_EDGE as NO_EDGE
-from drbo.graph.marks import TAIL as TAIL
-from drbo.graph.marks import Marks as Marks
+from drbo.graph.marks import ARROW, TAIL, Marks
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +25,8 @@ class Mag:
     Examples
     --------
     >>> graph = Mag.of([[0, 1, 0], [0, 0, 0], [0, 0, 0]], [[0, 0, 0], [0, 0, 1], [0, 1, 0]])  # 0 -> 1 <-> 2
-    >>> graph.is_ancestral(), graph.is_maximal(), graph.districts()
-    (True, True, [[0], [1, 2]])
+    >>> graph.is_ancestral(), graph.is_maximal()
+    (True, True)
     >>> graph.marks().tolist()
     [[0, 2, 0], [3, 0, 2], [0, 2, 0]]
     """
@@ -72,19 +65,11 @@ class Mag:
         return int(self.adjacent.sum()) // 2
 
     def marks(self) -> Marks:
-        """Return the (d, d) marks, see the top of the module."""
+        """Return the (d, d) marks, coded as in :mod:`drbo.graph.marks`."""
         marks = np.zeros(self.directed.shape, dtype=np.int8)
         marks[self.directed | self.bidirected] = ARROW
         marks[self.directed.T] = TAIL
         return marks
-
-    def districts(self) -> list[list[int]]:
-        """Return the sets of nodes that bidirected edges join."""
-        reach = self.bidirected | np.eye(len(self.bidirected), dtype=bool)
-        for node in range(len(reach)):
-            reach |= np.outer(reach[:, node], reach[node])
-        firsts = np.flatnonzero(reach.argmax(axis=1) == np.arange(len(reach)))
-        return [np.flatnonzero(reach[first]).tolist() for first in firsts]
 
     def is_ancestral(self) -> bool:
         """Tell whether there is no directed cycle, and no bidirected edge between a node and its ancestor."""

@@ -11,7 +11,8 @@ from itertools import combinations, product
 import numpy as np
 
 from drbo.arrays import Bools
-from drbo.graph.mag import ARROW, CIRCLE, NO_EDGE, TAIL, Mag, Marks
+from drbo.graph.mag import Mag
+from drbo.graph.marks import ARROW, CIRCLE, NO_EDGE, TAIL, Marks
 
 #: Whether b is a collider on the discriminating path (t, ..., b, c).
 IsCollider = Callable[[int, int, int], bool]

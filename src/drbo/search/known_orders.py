@@ -20,20 +20,6 @@ def pack(parents: Bools) -> Masks:
     return np.packbits(padded, axis=1, bitorder="little").view(np.uint64)
 
 
-def climb(
-    order: Ints,  # (d,) a start; node order[0] comes first
-    words: Masks,  # (m, w) parent sets, node by node, best share first
-    shares: Floats,  # (m,)
-    starts: Ints,  # (d + 1,) where each node's families begin
-    visits: Ints,  # (d,) the order in which nodes are tried
-) -> tuple[Ints, Ints, float]:
-    """Move nodes to their best places until none gains; return the order, each node's family and the sum of shares.
-
-    A node that has no family inside its predecessors counts minus infinity.
-    """
-    return _core.climb_known(order, words, shares, starts, visits)
-
-
 class OrderedFamilies:
     """Families with their shares, sorted once for many climbs.
 
@@ -58,8 +44,11 @@ class OrderedFamilies:
         self._starts = np.searchsorted(nodes[rows], np.arange(parents.shape[1] + 1))
 
     def climb(self, order: Ints, visits: Ints) -> tuple[Ints, Ints, float]:
-        """Climb from an order; see :func:`climb`."""
-        return climb(order, self._words, self._shares, self._starts, visits)
+        """Move nodes to their best places until none gains; return order, each node's family and the sum of shares.
+
+        Nodes are tried in the order of ``visits``. One without a family inside its predecessors counts minus infinity.
+        """
+        return _core.climb_known(order, self._words, self._shares, self._starts, visits)
 
     def dag(self, chosen: Ints) -> Bools:
         """Return the DAG (d, d) made of each node's family at the end of a climb."""

@@ -6,7 +6,8 @@ from itertools import combinations, pairwise, permutations, product
 import numpy as np
 
 from drbo.data.files.simulate import random_dag, simulate_linear
-from drbo.graph.mag import ARROW, NO_EDGE, Mag, hide
+from drbo.graph.mag import Mag, hide
+from drbo.graph.marks import ARROW, NO_EDGE
 from drbo.search.ancestral.ricf import DistrictScores
 
 D = 4

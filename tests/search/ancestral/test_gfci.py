@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from drbo.graph.mag import ARROW, Mag
+from drbo.graph.mag import Mag
+from drbo.graph.marks import ARROW
 from drbo.graph.pag import pag_of
 from drbo.search.ancestral.gfci import PartialCorrelations, second_opinion
 

@@ -60,10 +60,10 @@ def test_without_reach_the_same_graph_is_found_and_hardly_another_one_is_fitted(
         correlation = np.corrcoef(random_table(rng, N, d, 2, degree=degree).T)
         near, far = (DistrictScores(correlation, N, price=9.0) for _ in range(2))
         start = climb(near, np.triu(np.ones((d, d), dtype=bool), 1), 0).graph
-        before = near.n_known
+        before = near._core.known
         gaining = proved(near, start, _none(d), least=0.0, reach=0.0)
         everything = proved(far, start, _none(d), least=0.0, reach=0.5)
-        assert near.n_known - before < 1000  # of up to 101,368 districts
+        assert near._core.known - before < 1000  # of up to 101,368 districts
         assert (gaining.graph.marks() == everything.graph.marks()).all()
         assert gaining.gain == pytest.approx(everything.gain, abs=1e-6)
         replaced += gaining.gain > 0

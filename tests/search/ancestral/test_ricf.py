@@ -87,10 +87,10 @@ def test_districts_are_fitted_once(rng):
     graph = Mag.of(np.zeros((4, 4)))
     moves = np.array([[0, 1, BOTH], [0, 1, FORWARD], [0, 1, BACKWARD], [0, 1, NONE]])
     first = scores.gains(graph, moves)
-    known = scores.n_known
+    known = scores._core.known
     assert known == 5  # 0 and 1 alone, 0 <-> 1, 0 | 1, 1 | 0
     np.testing.assert_array_equal(scores.gains(graph, moves), first)
-    assert scores.n_known == known
+    assert scores._core.known == known
 
 
 def test_scores_that_cannot_be_extended_are_refused(rng):

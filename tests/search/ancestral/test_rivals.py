@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from drbo.graph.mag import ARROW, TAIL, Mag
+from drbo.graph.mag import Mag
+from drbo.graph.marks import ARROW, TAIL
 from drbo.graph.pag import pag_of
 from drbo.search.ancestral.ricf import DistrictScores
 from drbo.search.ancestral.rivals import losses_of_marks

@@ -156,7 +156,8 @@ def test_jumps_change_pairs_and_keep_the_dag_acyclic(rng):
 
 def shares(drawn, draw, nodes, parents, rules, rng):
     tables = no_families()
-    return climb.shares(_core.DrawnFunctions(*drawn), draw, nodes, parents, rules, tables, tables)
+    drawn, rules = _core.DrawnFunctions(*drawn), _core.ClimbRules(*rules)
+    return _core.drawn_shares(draw, nodes, parents, drawn, rules, tables, tables)
 
 
 @pytest.mark.parametrize("level", [0.0, 2.0])

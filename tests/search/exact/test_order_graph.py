@@ -4,8 +4,9 @@ from threading import Timer
 import numpy as np
 import pytest
 
+from drbo._core import best_supersets
 from drbo.deadline import Deadline, OutOfTimeError
-from drbo.search.exact.order_graph import Bounds, Layer, ParentIndex, SetTable, best_supersets, expand, pack
+from drbo.search.exact.order_graph import Bounds, Layer, ParentIndex, SetTable, expand, pack
 
 
 def _layer(sets, scores):
@@ -139,6 +140,7 @@ def test_layers_are_those_of_the_recurrence(seed):
 
 
 def test_supersets_and_packed_bits():
-    assert best_supersets(np.array([0.0, 3.0, 1.0, 2.0])).tolist() == [3.0, 3.0, 2.0, 2.0]
+    best_supersets(values := np.array([0.0, 3.0, 1.0, 2.0]))
+    assert values.tolist() == [3.0, 3.0, 2.0, 2.0]
     sets = np.array([0b10100, 0b00011], dtype=np.uint64)
     assert pack(sets, np.array([2, 0, 4])).tolist() == [0b101, 0b010]

@@ -106,7 +106,7 @@ def test_a_given_graph_is_kept_where_it_is_better(table, rng):
     climb = _climb(_steps(BicNV(table), None))
     climb.put(rng.permutation(D))
     climb.climb(rng.permutation(D))
-    order, chosen = climb.snapshot()
+    order, chosen = climb._climb.order, climb._climb.chosen
     value, dag = climb.value, climb.dag
     again = _climb(_steps(BicNV(table), None))
     again.stand(order, dag)

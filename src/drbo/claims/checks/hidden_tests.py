@@ -14,7 +14,7 @@ from drbo.arrays import Bools
 from drbo.claims.claim import SEED, Claim, Context, Inquiry, Ruling, denials
 from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import dag_to_cpdag
-from drbo.graph.mag import ARROW
+from drbo.graph.marks import ARROW
 from drbo.independence.conditional import CountTests, GaussianTests
 from drbo.independence.set_tests import OneByOne, PartialCorrelations, SetTests
 from drbo.scores.registry import score_class

@@ -9,7 +9,7 @@ import click
 from drbo.cli.messages import say, show
 from drbo.cli.options import FILE, json_option
 from drbo.cli.output import writing
-from drbo.errors import DataError, SettingsError
+from drbo.errors import DataError, SettingsError, first_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -201,5 +201,4 @@ def _spread(graph: "Graph", names: tuple[str, ...]) -> "npt.NDArray[np.bool_]":
 
 
 def _few(names: Sequence[str]) -> str:
-    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
-    return ", ".join(f"'{name}'" for name in names[:SHOWN_NAMES]) + more
+    return first_of((f"'{name}'" for name in names), SHOWN_NAMES)

@@ -203,6 +203,18 @@ def read_member(archive: zipfile.ZipFile, name: str, what: str, **expected: Any)
         return read_npy(stream, what, **expected)
 
 
+def check_version(
+    found: Any, version: int, what: object, kind: type[DrboError] = ResultError, *, earlier: str = ""
+) -> None:
+    """Refuse a file of another version of its format; ``earlier``: what else can be done about an earlier one."""
+    if type(found) is int and found == version:
+        return
+    hint = "use the version of drbo that wrote this file"
+    if earlier and type(found) is int and 0 < found < version:
+        hint = f"an earlier version of drbo wrote it: {earlier}, or {hint}"
+    raise kind(f"{what} has format version {found!r:.80}, but this version of drbo reads only {version}", hint=hint)
+
+
 def stored_archive(stream: IO[bytes], what: str) -> zipfile.ZipFile:
     """Open an .npz archive as :func:`npz_bytes` writes it: each member once and uncompressed.
 

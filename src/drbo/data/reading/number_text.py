@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from drbo.errors import first_of
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -143,9 +145,5 @@ def _in_words(found: dict[str, Written]) -> list[str]:
     }
     for word in sorted({word for way in found.values() for word in way.missing}):
         kinds[f"{word!r} means missing in"] = [name for name, way in found.items() if word in way.missing]
-    return [f"{kind} {_few(names)}" for kind, names in kinds.items() if names]
-
-
-def _few(names: list[str]) -> str:
-    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return ", ".join(f"'{name}'" for name in names[:SHOWN]) + more
+    quoted = {kind: [f"'{name}'" for name in names] for kind, names in kinds.items() if names}
+    return [f"{kind} {first_of(names, SHOWN)}" for kind, names in quoted.items()]

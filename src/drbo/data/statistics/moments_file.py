@@ -14,7 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from drbo.arrays import Floats
-from drbo.data.files.files import npz_bytes, read_bytes, read_json, read_member, refusing, stored_archive, write_file
+from drbo.data.files.files import (
+    check_version,
+    npz_bytes,
+    read_bytes,
+    read_json,
+    read_member,
+    refusing,
+    stored_archive,
+    write_file,
+)
 from drbo.data.files.packed import SmallReads
 from drbo.data.reading.frames import check_unicode
 from drbo.data.reading.lines import MAX_COLUMNS
@@ -115,12 +124,7 @@ def moments_of_bytes(raw: bytes, what: str) -> Begun:
     about = read_json(packed.tobytes())
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise ResultError(f"{what} does not hold moments of a table", hint="write it with 'drbo moments'")
-    if about.get("version") != FORMAT_VERSION:
-        raise ResultError(
-            f"{what} has format version {about.get('version')!r:.80}, but this version of drbo reads only "
-            f"{FORMAT_VERSION}",
-            hint="use the version of drbo that wrote this file",
-        )
+    check_version(about.get("version"), FORMAT_VERSION, what)
     names, counts = _names(about.get("names"), what), _counts(about, what)
     d = len(names)
     found: dict[str, Any] = {}

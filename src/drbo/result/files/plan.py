@@ -48,7 +48,7 @@ class Plan:
     @classmethod
     def load(cls, folder: Path) -> "Plan | None":
         """Read the plan of a run; None: there is none."""
-        from drbo.data.files.files import MAX_TEXT_BYTES, read_bytes, read_json, refusing
+        from drbo.data.files.files import MAX_TEXT_BYTES, check_version, read_bytes, read_json, refusing
 
         path = folder / PLAN
         if not path.exists():
@@ -59,12 +59,7 @@ class Plan:
                 raise ResultError(
                     f"{path} does not describe a run of drbo", hint="give a folder that 'drbo fit -o' wrote"
                 )
-            if content.get("version") != FORMAT_VERSION:
-                raise ResultError(
-                    f"{path} has format version {content.get('version')!r:.80}, but this version of drbo reads "
-                    f"only {FORMAT_VERSION}",
-                    hint="use the version of drbo that wrote this file",
-                )
+            check_version(content.get("version"), FORMAT_VERSION, path)
             fields: dict[str, Any] = {name: content.get(name) for name in cls.__dataclass_fields__}
             words = fields["argv"]
             if type(words) is not list or words[:1] != ["drbo"] or not all(type(word) is str for word in words):

@@ -22,6 +22,7 @@ import numpy as np
 from drbo.claims.record import Stored
 from drbo.data.files.files import (
     MAX_TEXT_BYTES,
+    check_version,
     npz_bytes,
     read_bytes,
     read_json,
@@ -104,7 +105,7 @@ def load(folder: str | Path) -> Result:
         content = read_json(read_bytes(path, MAX_TEXT_BYTES, follow=False))
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise ResultError(f"{path} is not a saved result", hint="give a folder that 'drbo fit -o' wrote")
-        _check_version(content.get("version"), path)
+        check_version(content.get("version"), FORMAT_VERSION, path, earlier="fit again")
         about = {part.name: content.pop(part.name) for part in fields(_About) if part.name in content}
         about = _Reader(path, {}).record(_About, about)
         sizes = _sizes(content.get("names"), about, path)
@@ -142,18 +143,6 @@ def _is_fit(line: str) -> bool:
     return call.func.value in calls and all(
         isinstance(one.func, ast.Name) and one.func.id in PUBLIC_CALLS for one in calls
     ) and all(isinstance(node, plain + signs) for part in inner for node in ast.walk(part))  # fmt: skip
-
-
-def _check_version(version: Any, path: Path) -> None:
-    """Refuse files of other formats."""
-    if type(version) is int and version == FORMAT_VERSION:
-        return
-    hint = "use the version of drbo that wrote this file"
-    if type(version) is int and 0 < version < FORMAT_VERSION:
-        hint = f"an earlier version of drbo wrote it: fit again, or {hint}"
-    raise ResultError(
-        f"{path} has format version {version!r:.80}, but this version of drbo reads only {FORMAT_VERSION}", hint=hint
-    )
 
 
 def _encoded(value: Any, where: str, arrays: dict[str, Any]) -> Any:

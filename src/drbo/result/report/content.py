@@ -11,6 +11,7 @@ import numpy as np
 
 from drbo.claims.directions import EdgeDirection
 from drbo.data.checks.facts import ColumnFacts
+from drbo.errors import first_of
 from drbo.graph.dag import dag_to_cpdag
 from drbo.result.files.export import printable
 from drbo.result.report.edge_columns import COLUMNS, FILTERS, EdgeColumn
@@ -157,7 +158,7 @@ class Content:
                     [marks[pair] for pair in marks if marks[pair] != best.get(pair, marks[pair])],
                 ),
             )
-            words = "; ".join(f"{word} {_listed(found)}" for word, found in parts if found)
+            words = "; ".join(f"{word} {first_of(found, SHOWN_CHANGES)}" for word, found in parts if found)
             rows.append({"behind": f"{entry.behind:.4g}", "words": words})
         return rows
 
@@ -254,11 +255,6 @@ class Content:
                 top = float(np.ceil(table[column].abs().max() * 20) / 20) if column == "standardised_weight" else 1.0
                 return {"column": column, "label": words, "max": top}
         return None
-
-
-def _listed(links: list[str]) -> str:
-    more = f" and {len(links) - SHOWN_CHANGES} more" if len(links) > SHOWN_CHANGES else ""
-    return ", ".join(links[:SHOWN_CHANGES]) + more
 
 
 def _duration(seconds: float) -> str:

@@ -1,8 +1,9 @@
 """Ranked experiments as figures and in words."""
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
+
+from drbo.errors import first_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,18 +123,13 @@ def _words(place: int, one: NextExperiment) -> list[str]:
     price = "" if one.cost == 1 else f", {one.per_cost:.3g} per cost ({one.cost:g})"
     lines = [
         f"{place}. {one.column}: {one.information:.2f} bits{price}",
-        f"  settles     {_named([f'{a} - {b}' for a, b in one.settles])}; with what follows from it, "
+        f"  settles     {first_of([f'{a} - {b}' for a, b in one.settles], NAMED)}; with what follows from it, "
         f"{one.settled_in_all:.1f} edges on average",
     ]
     if one.rows_needed is not None:
         lines.append(f"  rows        {one.rows_needed:,} to settle them with probability 0.8")
     left = [f"{a} - {b}" + (f" ({chance:.2f})" if chance < 1 - ROUNDING else "") for a, b, chance in one.open_after]
-    lines.append(f"  stays open  {_named(left) or 'nothing'}")
+    lines.append(f"  stays open  {first_of(left, NAMED) or 'nothing'}")
     if one.done:
-        lines.append(f"  note        {_named(list(one.done))} changes this column already and left these edges open")
+        lines.append(f"  note        {first_of(one.done, NAMED)} changes this column already and left these edges open")
     return lines
-
-
-def _named(words: Sequence[str]) -> str:
-    more = f" and {len(words) - NAMED} more" if len(words) > NAMED else ""
-    return ", ".join(words[:NAMED]) + more

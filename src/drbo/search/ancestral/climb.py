@@ -14,7 +14,8 @@ from drbo.arrays import Bools, Floats, Ints
 from drbo.deadline import OutOfTimeError, current
 from drbo.errors import ScoreError
 from drbo.graph.dag import descendants
-from drbo.graph.mag import ARROW, Mag
+from drbo.graph.mag import Mag
+from drbo.graph.marks import ARROW
 from drbo.graph.pag import pag_of
 from drbo.search.ancestral.ricf import BACKWARD, BOTH, FORWARD, NONE, DistrictScores, changed
 

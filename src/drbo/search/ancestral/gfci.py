@@ -12,7 +12,7 @@ import numpy as np
 from drbo.arrays import Bools
 from drbo.deadline import current
 from drbo.graph.dag import topological_order
-from drbo.graph.mag import ARROW, CIRCLE, NO_EDGE, Marks
+from drbo.graph.marks import ARROW, CIRCLE, NO_EDGE, Marks
 from drbo.graph.pag import oriented
 from drbo.independence.set_tests import PartialCorrelations as PartialCorrelations  # exported: the usual tests
 from drbo.independence.set_tests import SetTests

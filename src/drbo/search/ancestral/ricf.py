@@ -91,11 +91,6 @@ class DistrictScores:
         """Return every legal graph that scores at least so much: the edges of the pairs i < j, and the scores."""
         return self._core.listed(np.ascontiguousarray(required, dtype=bool), float(least))
 
-    @property
-    def n_known(self) -> int:
-        """Number of districts that were fitted."""
-        return self._core.known
-
 
 def changed(graph: Mag, i: int, j: int, kind: int) -> Mag:
     """Return the graph with another edge between two nodes.

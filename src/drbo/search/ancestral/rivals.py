@@ -4,7 +4,8 @@ import numpy as np
 
 from drbo.arrays import Bools, Floats
 from drbo.deadline import current
-from drbo.graph.mag import ARROW, NO_EDGE, TAIL, Mag, Marks
+from drbo.graph.mag import Mag
+from drbo.graph.marks import ARROW, NO_EDGE, TAIL, Marks
 from drbo.search.ancestral.climb import other_edges
 from drbo.search.ancestral.ricf import BACKWARD, BOTH, FORWARD, DistrictScores, changed
 

@@ -124,19 +124,3 @@ def _leads(dag: Bools, source: int, target: int) -> bool:
             return False
         reached = further
     return True
-
-
-def shares(
-    functions: _core.DrawnFunctions,
-    draw: int,
-    nodes: Ints,  # (m,)
-    parents: Bools,  # (m, d)
-    rules: ClimbRules,
-    known: _core.FamilyTable,
-    cheap: _core.FamilyTable,
-) -> tuple[Floats, Floats]:
-    """Return what families add to the drawn score (m,), and what toggling each candidate adds to that (m, d).
-
-    Cheap scores of all of them must be in their table.
-    """
-    return _core.drawn_shares(draw, nodes, parents, functions, _core.ClimbRules(*rules), known, cheap)

@@ -182,7 +182,8 @@ class Landscape:
         By true values where they are known, else by a drawn function.
         """
         cheap = self._cheap.fill(*climb.toggled(nodes, parents)) if self._cheap else self.known
-        return climb.shares(functions, draw, nodes, parents, self.rules, self.known, cheap)
+        limits = _core.ClimbRules(*self.rules)
+        return _core.drawn_shares(draw, nodes, parents, functions, limits, self.known, cheap)
 
     def _draw(self, count: int, boldness: float) -> Drawn | None:
         return self._process.draw(count, self.rng, boldness * TEMPERATURE) if self._process else None

@@ -16,7 +16,16 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
-from drbo.data.files.files import MAX_TEXT_BYTES, npz_bytes, read_bytes, read_json, refusing, stored_archive, write_file
+from drbo.data.files.files import (
+    MAX_TEXT_BYTES,
+    check_version,
+    npz_bytes,
+    read_bytes,
+    read_json,
+    refusing,
+    stored_archive,
+    write_file,
+)
 from drbo.data.files.folders import OWNER_ONLY, refuse_link
 from drbo.errors import CheckpointError, ResultError, write_hint
 from drbo.search.state import Fields, Restorable, pack
@@ -77,11 +86,7 @@ def read_signed(path: Path, kind: str, version: int) -> dict[str, Any]:
                 "read",
                 hint="finish it with that version, or start a new search",
             )
-        if found != version:
-            raise CheckpointError(
-                f"{path} has format version {found!r:.80}, but this version of drbo reads only {version}",
-                hint="use the version of drbo that wrote this file",
-            )
+        check_version(found, version, path, CheckpointError)
         if content.get("checksum") != _checksum(content):
             raise CheckpointError(f"{path} does not match its checksum", hint="the file was changed or is incomplete")
     return content

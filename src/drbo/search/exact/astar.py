@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from drbo import _core
 from drbo.arrays import Floats, Indices
 from drbo.deadline import OutOfTimeError
 from drbo.search.exact import order_graph, subset_kernels
@@ -139,8 +140,9 @@ class Groups:
         for members, before, after in zip(self.members, self.before, self.after, strict=True):
 
             def supersets(k: int, before: Floats = before, after: Floats = after) -> Floats:
-                joined = before.reshape(-1, 2, 1 << k)[:, 0] + after.reshape(-1, 2, 1 << k)[:, 1]
-                return order_graph.best_supersets(joined.ravel())
+                joined = (before.reshape(-1, 2, 1 << k)[:, 0] + after.reshape(-1, 2, 1 << k)[:, 1]).ravel()
+                _core.best_supersets(joined)  # in place
+                return joined
 
             for member, row in zip(members, subset_kernels.on_threads(supersets, len(members)), strict=True):
                 at = order_graph.pack(piece.masks[member], members[members != member]).astype(np.int64)

@@ -13,7 +13,7 @@ from drbo import _core
 from drbo._core import Bounds, ParentIndex, SetTable
 from drbo.arrays import Floats, Ints, Masks
 
-__all__ = ["Bounds", "Layer", "ParentIndex", "SetTable", "best_supersets", "expand", "pack"]
+__all__ = ["Bounds", "Layer", "ParentIndex", "SetTable", "expand", "pack"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,20 +36,6 @@ def expand(
     """Put what follows from some sets of a layer into the table; return the first set that is left to do."""
     end = min(first + count, len(layer.sets))
     return _core.expand_sets(layer.sets, layer.scores, first, end, parents, bounds, known, table)
-
-
-def best_supersets(
-    values: Floats,  # (2^k,)
-) -> Floats:
-    """Replace each value by the highest over all supersets, in place, and return it.
-
-    Examples
-    --------
-    >>> best_supersets(np.array([0.0, 3.0, 1.0, 2.0])).tolist()
-    [3.0, 3.0, 2.0, 2.0]
-    """
-    _core.best_supersets(values)
-    return values
 
 
 def pack(masks: Masks, members: Ints) -> Masks:

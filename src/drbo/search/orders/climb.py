@@ -79,10 +79,6 @@ class OrderClimb:
         counted, self._counted = self._counted, self.n_local
         return self._counted - counted
 
-    def snapshot(self) -> tuple[Ints, Ints]:
-        """Return the order and the numbers of the chosen parent sets."""
-        return self._climb.order, self._climb.chosen
-
     def put(self, order: Ints, chosen: Ints | None = None) -> None:
         """Set an order, with its chosen sets or, where they are not given, with parents to be chosen from scratch."""
         self._climb.put(order, chosen)
