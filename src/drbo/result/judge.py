@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 #: Permuted graphs that are tested, where nothing is said: as many as take seconds.
 PERMUTATIONS = {"gaussian": 200, "g-test": 100, "kci": 20}
 PATIENCE = 3  # of these searches
+_UNLIMITED = Settings(max_evals=2**62)
 
 
 def judge(
@@ -90,7 +91,28 @@ def judge(
     """
     check_counts(n_random, n_permutations, time_limit)
     with Deadline(time_limit):
-        return _judged(graph, X, names, score, score_options, test, n_random, n_permutations, path, seed, groups)
+        frame = as_frame(X)
+        given = check_pdag(graph, None if names is None else check_names(names, np.shape(graph)[0]))
+        columns = [name for name in frame.columns if name != groups]
+        table = read_table(frame, columns if names is None else list(names), len(given), groups)
+        dag = cpdag_to_dag(given)
+        name = choose_score(table).name if isinstance(score, str) and score == "auto" else score
+        table = rows_of_equal_weight(table, seed)
+        made = build_score(name, table, score_options)
+        kind, rng, evaluator = _kind(test, made, table), np.random.default_rng(seed), Evaluator(made, _UNLIMITED)
+        own, empty = (float(evaluator.evaluate_one(one).scores[0]) for one in (dag, np.zeros_like(dag)))
+        n_edges = int(dag.sum())
+        found = random_scores(
+            lambda one: float(evaluator.evaluate(one[None]).scores[0]), len(dag), n_edges, n_random, rng
+        )
+        n_permutations = n_permutations or PERMUTATIONS.get(kind, LEAST)  # an unknown test is refused below
+        facts = facts_of(lambda: _tested(independence_test(kind, table), dag, table.names, n_permutations, rng))
+        form = made.compiled()
+        cheap = path and form is not None and form.tabled  # linear and discrete scores
+        penalties, last = _path(name, table, score_options or {}, dag, seed) if cheap else ((), PENALTIES[-1])
+        late = left_out(len(found), n_random, facts, n_permutations, last)
+        about = {"score_name": made.name, "test": kind, "penalties": penalties, "notes": late}
+        return judgement(table, n_edges, scored(own, empty, found) | facts | about)
 
 
 def check_counts(n_random: int, n_permutations: int | None, time_limit: float | None) -> None:
@@ -107,52 +129,10 @@ def check_counts(n_random: int, n_permutations: int | None, time_limit: float | 
     Settings(time_limit=time_limit)  # for its checks
 
 
-def _judged(
-    graph: npt.ArrayLike,
-    X: Any,
-    names: Any,
-    score: Any,
-    score_options: dict[str, Any] | None,
-    test: str,
-    n_random: int,
-    n_permutations: int | None,
-    path: bool,
-    seed: int,
-    groups: str | None,
-) -> Judgement:
-    frame = as_frame(X)
-    given = check_pdag(graph, None if names is None else check_names(names, np.shape(graph)[0]))
-    columns = [name for name in frame.columns if name != groups]
-    table = _table(frame, columns if names is None else list(names), len(given))
-    if groups is not None:
-        table = Preparation(Design(groups=groups)).again(frame, table.names)
-    dag = cpdag_to_dag(given)
-    name = choose_score(table).name if isinstance(score, str) and score == "auto" else score
-    if table.groups is not None:  # the tests take rows of equal weight
-        rows = one_left_out(table.groups, np.random.default_rng(seed))
-        table = replace(table.take(rows, np.arange(table.n_columns)), weights=None)
-    made = build_score(name, table, score_options)
-    kind = _kind(test, made, table)
-    rng = np.random.default_rng(seed)
-    evaluator = Evaluator(made, Settings(max_evals=2**62))
-    scores = _scores(evaluator, dag, n_random, rng)
-    n_permutations = n_permutations or PERMUTATIONS.get(kind, LEAST)  # an unknown test is refused below
-    facts = facts_of(lambda: _tested(independence_test(kind, table), dag, table.names, n_permutations, rng))
-    form = made.compiled()
-    cheap = path and form is not None and form.tabled  # linear and discrete scores
-    penalties, last = _path(name, table, score_options or {}, dag, seed) if cheap else ((), PENALTIES[-1])
-    late = left_out(len(scores["random_scores"]), n_random, facts, n_permutations, last)
-    return Judgement(
-        names=table.names,
-        n_rows=table.n_rows,
-        n_edges=int(dag.sum()),
-        score_name=made.name,
-        **scores,
-        test=kind,
-        **facts,
-        penalties=penalties,
-        notes=(*notes_on_tests(kind, table), *late),
-    )
+def judgement(table: Statistics, n_edges: int, fields: dict[str, Any]) -> Judgement:
+    """Return a judgement; its notes say what the tests cannot tell, then what time did not suffice for."""
+    notes = (*notes_on_tests(fields["test"], table), *fields["notes"])
+    return Judgement(names=table.names, n_rows=table.n_rows, n_edges=n_edges, **fields | {"notes": notes})
 
 
 def left_out(
@@ -175,13 +155,8 @@ def left_out(
     return [f"time ran out: {'; '.join(left)}"] if left else []
 
 
-def read_table(X: Any, names: list[str]) -> tuple[Statistics, "pd.DataFrame"]:
-    """Return the checked columns of these names, and the whole frame."""
-    frame = as_frame(X)
-    return _table(frame, names, len(names)), frame
-
-
-def _table(frame: Any, names: list[str], d: int) -> Statistics:
+def read_table(frame: "pd.DataFrame", names: list[str], d: int, groups: str | None) -> Statistics:
+    """Return the checked columns of these names, of which a graph has d, without differences between groups."""
     unknown = [name for name in names if name not in frame.columns]
     if unknown:
         raise DataError(
@@ -193,7 +168,16 @@ def _table(frame: Any, names: list[str], d: int) -> Statistics:
             f"the graph has {d} nodes, but the table has {len(names)} columns",
             hint="give the names of the nodes, or a table with one column per node",
         )
-    return check_table(frame[names], on_collinear="keep")[0]
+    table = check_table(frame[names], on_collinear="keep")[0]
+    return table if groups is None else Preparation(Design(groups=groups)).again(frame, table.names)
+
+
+def rows_of_equal_weight(table: Statistics, seed: int) -> Statistics:
+    """Return the rows without one of each group, where there are groups: the tests take no weights."""
+    if table.groups is None:
+        return table
+    rows = one_left_out(table.groups, np.random.default_rng(seed))
+    return replace(table.take(rows, np.arange(table.n_columns)), weights=None)
 
 
 def _kind(test: str, score: Score, table: Statistics) -> str:
@@ -202,16 +186,16 @@ def _kind(test: str, score: Score, table: Statistics) -> str:
     return "gaussian" if score.independence == "kci" and "categorical" in table.kinds else score.independence
 
 
-def _scores(evaluator: Evaluator, dag: Bools, n: int, rng: np.random.Generator) -> dict[str, Any]:
-    """Score the graph, the empty one and random ones of the same density, as many as there is time for."""
-    own, empty = (float(evaluator.evaluate_one(graph).scores[0]) for graph in (dag, np.zeros_like(dag)))
+def random_scores(
+    score_of: Callable[[Bools], float], d: int, n_edges: int, n: int, rng: np.random.Generator
+) -> list[float]:
+    """Return the scores of random DAGs with so many edges, of as many as there is time for."""
     found: list[float] = []
     with suppress(OutOfTimeError):
         for _ in range(n):
             current().check()
-            graph = random_dag(len(dag), int(dag.sum()), rng)
-            found.append(float(evaluator.evaluate(graph[None]).scores[0]))
-    return scored(own, empty, found)
+            found.append(score_of(random_dag(d, n_edges, rng)))
+    return found
 
 
 def scored(own: float, empty: float, random: list[float]) -> dict[str, Any]:

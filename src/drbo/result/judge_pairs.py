@@ -4,18 +4,14 @@ Every two columns without an edge must be independent given some set of columns,
 compared with those of random DAGs; and the tests are repeated with permuted columns.
 """
 
-from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from drbo.arrays import Bools, Floats, Indices
-from drbo.data.checks.groups import one_left_out
-from drbo.data.checks.prepare import Preparation
+from drbo.data.reading.frames import as_frame
 from drbo.data.statistics.statistics import Statistics
-from drbo.deadline import Deadline, OutOfTimeError, current
-from drbo.design import Design
+from drbo.deadline import Deadline, current
 from drbo.errors import SettingsError
 from drbo.graph.dag import descendants
 from drbo.graph.mag import Mag
@@ -26,11 +22,12 @@ from drbo.result.judge import (
     PERMUTATIONS,
     check_counts,
     facts_of,
+    judgement,
     left_out,
-    notes_on_tests,
     permutations,
-    random_dag,
+    random_scores,
     read_table,
+    rows_of_equal_weight,
     scored,
     violations,
 )
@@ -74,23 +71,14 @@ def judge_mag(
     if kind == "g-test":
         raise SettingsError("graphs with hidden causes are judged on numeric columns only", hint="use test='gaussian'")
     with Deadline(time_limit):
-        table, rng = _rows(X, names, groups, seed), np.random.default_rng(seed)
+        rng = np.random.default_rng(seed)
+        table = rows_of_equal_weight(read_table(as_frame(X), list(names), len(names), groups), seed)
         scores = _scores(table, score_options, graph, n_random, rng)
         n_permutations = n_permutations or PERMUTATIONS.get(kind, PERMUTATIONS["gaussian"])
         facts = facts_of(lambda: _tested(independence_test(kind, table), graph, table.names, n_permutations, rng))
         late = left_out(len(scores["random_scores"]), n_random, facts, n_permutations, PENALTIES[-1])
-    return Judgement(
-        names=table.names,
-        n_rows=table.n_rows,
-        n_edges=graph.n_edges,
-        score_name=SCORE,
-        **scores,
-        test=kind,
-        **facts,
-        penalties=(),
-        by_pairs=True,
-        notes=(*notes_on_tests(kind, table), *late),
-    )
+        about = {"score_name": SCORE, "test": kind, "penalties": (), "by_pairs": True, "notes": late}
+        return judgement(table, graph.n_edges, scores | facts | about)
 
 
 def separator(graph: Mag, i: int, j: int) -> list[int]:
@@ -136,17 +124,6 @@ def pair_p_values(test: ConditionalTests, graph: Mag) -> Floats:
     return found
 
 
-def _rows(X: Any, names: tuple[str, ...], groups: str | None, seed: int) -> Statistics:
-    table, frame = read_table(X, list(names))
-    if groups is None:
-        return table
-    table = Preparation(Design(groups=groups)).again(frame, table.names)
-    if table.groups is None:
-        return table
-    rows = one_left_out(table.groups, np.random.default_rng(seed))
-    return replace(table.take(rows, np.arange(table.n_columns)), weights=None)
-
-
 def _scores(
     table: Statistics, options: dict[str, Any] | None, graph: Mag, n: int, rng: np.random.Generator
 ) -> dict[str, Any]:
@@ -156,12 +133,8 @@ def _scores(
     families = Families.from_dags(none[None])
     empty = float(made.combine(made.local(families), made.family_price(families)))
     constant = empty - scores.total(Mag.of(none))  # the scores of districts leave out a constant of the table
-    own, found = scores.total(graph) + constant, list[float]()
-    with suppress(OutOfTimeError):
-        for _ in range(n):
-            current().check()
-            found.append(scores.total(Mag.of(random_dag(len(none), graph.n_edges, rng))) + constant)
-    return scored(own, empty, found)
+    found = random_scores(lambda dag: scores.total(Mag.of(dag)) + constant, len(none), graph.n_edges, n, rng)
+    return scored(scores.total(graph) + constant, empty, found)
 
 
 def _tested(
