@@ -15,7 +15,7 @@ from drbo.data.statistics.statistics import Statistics
 from drbo.scores.base import Relative, Score
 from drbo.scores.families import Families
 from drbo.scores.splines import SplineScore
-from drbo.search.subset_dp import best_dag
+from drbo.search.exact.subset_kernels import best_dag, column
 
 SETS = range(1, 6)
 Floats = npt.NDArray[np.float64]
@@ -54,7 +54,9 @@ def optimum(number: int) -> Bools:
     kept = (masks >> nodes) & 1 == 0
     nodes, masks = nodes[kept], masks[kept]
     shares = -n * values[nodes, masks] - np.bitwise_count(masks) * np.log(n)
-    return best_dag(d, nodes, masks, shares)
+    table = np.empty((d, 1 << (d - 1)))
+    table[nodes, column(masks, nodes)] = shares
+    return best_dag(table)
 
 
 class TableScore(Score):

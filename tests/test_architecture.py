@@ -45,16 +45,16 @@ ROOMS = [
 PLACE = {room: place for place, rooms in enumerate(ROOMS) for room in rooms}
 #: The same inside search: what a search is made of, the searches themselves, and what chooses and saves them.
 SEARCH_ROOMS = [
-    ["state", "subset_dp", "known_orders"],
+    ["state", "known_orders"],
     ["outcome"],
     ["evaluation"],
+    ["exact"],
     ["base", "stopping"],
     ["recombine", "parent_sets", "polish"],
     ["loop"],
     ["orders"],
     ["bayes"],
     ["paper"],
-    ["exact"],
     ["ancestral"],
     ["strategy"],
     ["checkpoint"],

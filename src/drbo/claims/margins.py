@@ -16,7 +16,7 @@ from drbo.deadline import current
 from drbo.graph.dag import dag_to_cpdag, skeleton, v_structures
 from drbo.scores.base import Score
 from drbo.search.exact import subset_kernels
-from drbo.search.exact.family_tables import FamilyTables, column_of
+from drbo.search.exact.family_tables import FamilyTables
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ class Alternatives:
 
     def _score_of(self, dag: Bools) -> float:
         d = len(dag)
-        columns = [column_of(dag[:, node], node) for node in range(d)]
+        columns = subset_kernels.column(dag.T @ (1 << np.arange(d)), np.arange(d))
         local, price = (part[np.arange(d), columns] for part in (self.tables.local, self.tables.price))
         return float(self.score.combine(local, price))
 

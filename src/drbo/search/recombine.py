@@ -3,10 +3,11 @@
 import numpy as np
 
 from drbo.arrays import Bools, Floats, Ints
+from drbo.deadline import no_deadline
 from drbo.graph.dag import topological_order
 from drbo.scores.families import Families
-from drbo.search import subset_dp
 from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.exact import subset_kernels
 from drbo.search.known_orders import OrderedFamilies
 from drbo.search.outcome import Evaluated
 from drbo.search.state import LARGEST, Fields, State
@@ -108,8 +109,11 @@ class Recombiner:
     def _best_additive(self, shares: Floats, incumbent: Bools, rng: np.random.Generator) -> Bools:
         d = incumbent.shape[0]
         if d <= EXACT_NODES:
-            masks = self._parents @ (1 << np.arange(d))
-            return subset_dp.best_dag(d, self._nodes, masks, shares)
+            table = np.full((d, 1 << (d - 1)), -np.inf)
+            columns = subset_kernels.column(self._parents @ (1 << np.arange(d)), self._nodes)
+            np.maximum.at(table, (self._nodes, columns), shares)
+            with no_deadline():  # it takes a moment
+                return subset_kernels.best_dag(table)
         return self._climbed(shares, np.array(topological_order(incumbent)), rng)
 
     def _climbed(self, shares: Floats, order: Ints, rng: np.random.Generator) -> Bools:

@@ -8,7 +8,7 @@ from drbo.search.exact import astar
 from drbo.search.exact.astar import Groups, solve
 from drbo.search.exact.components import Piece, divided
 from drbo.search.exact.useful_parents import Effort
-from drbo.search.subset_dp import best_dag
+from tests.search.subset_dp import best_dag
 
 
 def _random(rng, d, most=12, gain=1.0):

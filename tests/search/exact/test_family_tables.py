@@ -10,9 +10,9 @@ from drbo.scores.families import Families
 from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact import family_tables as made
+from drbo.search.exact import subset_kernels
 from drbo.search.exact.family_tables import (
     all_tables,
-    column_of,
     compiled_work,
     count_legal,
     families_of,
@@ -123,7 +123,7 @@ def test_known_families_have_their_places():
     found = tables_of(evaluator.known()[0], evaluator, Constraints.none(D))
     assert (found.complete, found.n_families) == (False, D)
     assert [np.flatnonzero(row > -np.inf).tolist() for row in found.price] == [[(1 << k) - 1] for k in range(D)]
-    assert [column_of(dag[:, node], node) for node in range(D)] == [(1 << k) - 1 for k in range(D)]
+    assert subset_kernels.column(dag.T @ (1 << np.arange(D)), np.arange(D)).tolist() == [(1 << k) - 1 for k in range(D)]
     np.testing.assert_allclose(
         found.shares(score)[np.arange(D), [(1 << k) - 1 for k in range(D)]].sum(),
         evaluator.evaluate(dag[None]).scores[0],
@@ -132,5 +132,5 @@ def test_known_families_have_their_places():
 
 def test_families_come_in_the_order_of_the_columns():
     families = families_of(4, 2)
-    assert [column_of(parents, 2) for parents in families.parents] == list(range(8))
+    assert subset_kernels.column(families.parents @ (1 << np.arange(4)), 2).tolist() == list(range(8))
     assert not families.parents[:, 2].any()

@@ -18,8 +18,8 @@ from drbo.search.exact import proof as certificate
 from drbo.search.exact.family_tables import all_tables, tables_of
 from drbo.search.exact.proof import certify, certify_large, check_size, fits, valid_for
 from drbo.search.exact.useful_parents import Effort
-from drbo.search.subset_dp import best_dag
 from drbo.settings import Settings
+from tests.search.subset_dp import best_dag
 
 pytestmark = pytest.mark.floats
 

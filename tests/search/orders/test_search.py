@@ -18,9 +18,9 @@ from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.orders.ascent import Ascent
 from drbo.search.orders.search import OrderSearch
 from drbo.search.stopping import Limits
-from drbo.search.subset_dp import best_dag
 from drbo.settings import Settings
 from drbo.testing.searches import restored, saved
+from tests.search.subset_dp import best_dag
 
 pytestmark = pytest.mark.floats
 

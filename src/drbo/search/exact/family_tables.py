@@ -15,7 +15,7 @@ from drbo.scores.base import Score
 from drbo.scores.families import Families
 from drbo.scores.forms import CountForm, Form, GramForm, RowForm
 from drbo.search.evaluation.evaluator import Evaluator
-from drbo.search.exact.subset_kernels import cores
+from drbo.search.exact.subset_kernels import column, cores
 
 #: Up to this many nodes tables are made unasked: d 2^(d-1) numbers of 8 bytes are 84 MB at 20 nodes.
 MAX_NODES = 20
@@ -110,8 +110,7 @@ def tables_of(families: Families, evaluator: Evaluator, constraints: Constraints
     """Return the tables of some legal families, each once."""
     d, values = evaluator.score.n_nodes, evaluator.families(families)
     masks = families.parents @ (1 << np.arange(d))
-    low = (1 << families.nodes) - 1
-    place = families.nodes, (masks & low) | (masks >> (families.nodes + 1) << families.nodes)
+    place = families.nodes, column(masks, families.nodes)
     local, price = np.zeros((d, 1 << (d - 1))), np.full((d, 1 << (d - 1)), -np.inf)
     local[place], price[place] = values, evaluator.score.family_price(families)
     return FamilyTables(local, price, len(families) == count_legal(constraints), len(families))
@@ -279,15 +278,3 @@ def rounding(score: Score, form: Form) -> float:
         return float(score.n_rows.sum() * 4 * d * unit * np.log(score.n_rows.max()))
     least = least_residual(form) if form.has_logs else min(float(np.linalg.eigvalsh(m)[0]) for m in form.matrices)
     return float(form.rows.sum() * 4 * d * unit / least)
-
-
-def column_of(parents: Bools, node: int) -> int:
-    """Return the column of a set of parents (d,) in the row of a node.
-
-    Examples
-    --------
-    >>> column_of(np.array([True, False, True]), 1)
-    3
-    """
-    others = np.delete(parents, node)
-    return int(others @ (1 << np.arange(len(others))))

@@ -58,6 +58,30 @@ def trace(best: Floats, shares: Floats, before: Floats) -> Bools:
     return dag
 
 
+def best_dag(shares: Floats) -> Bools:
+    """Return the DAG with the highest sum of shares.
+
+    Examples
+    --------
+    >>> best_dag(np.array([[0.0, 1.0], [0.0, 2.0]])).astype(int).tolist()
+    [[0, 1], [0, 0]]
+    """
+    best = best_inside(shares)
+    return trace(best, shares, forward(best))
+
+
+def column(nodes: Any, node: Any) -> Any:
+    """Return the columns of sets in the rows of nodes: of one, or of arrays of them.
+
+    Examples
+    --------
+    >>> column(0b101, 1), column(np.array([0b101, 0b10]), np.array([1, 0])).tolist()
+    (3, [3, 1])
+    """
+    low = (1 << node) - 1
+    return nodes & low | nodes >> 1 & ~low
+
+
 def split(
     shares: Floats,
     best: Floats,
@@ -94,7 +118,7 @@ def trace_split(
 ) -> Bools:
     """Return the DAG behind :func:`split`: the best one on a set, then the node, then the rest."""
     dag = np.zeros((len(best), len(best)), dtype=bool)
-    within, has = _column(nodes & ~banned, node), _column(needed, node)
+    within, has = column(nodes & ~banned, node), column(needed, node)
     _trace(dag, best, shares, before, nodes, 0)
     _write_family(dag, shares, node, within, _inside(shares[node], within, has).max(), has)
     _trace(dag, best, shares, after, nodes | 1 << node, len(after) - 1)
@@ -106,7 +130,7 @@ def _trace(dag: Bools, best: Floats, shares: Floats, value: Floats, nodes: int, 
     while nodes != end:
         for node in _members(nodes ^ end):
             before = nodes & ~(1 << node)
-            within = _column(before, node)
+            within = column(before, node)
             if value[nodes] == value[nodes ^ 1 << node] + best[node, within]:
                 break  # rounding is the same as in the recurrence: one of them fits exactly
         _write_family(dag, shares, node, within, best[node, within], 0)
@@ -127,12 +151,6 @@ def _inside(row: Floats, within: int, needed: int) -> Floats:
     n = len(row).bit_length() - 1
     at = (1 if needed >> bit & 1 else slice(None) if within >> bit & 1 else 0 for bit in reversed(range(n)))
     return row.reshape((2,) * n)[tuple(at)].ravel()
-
-
-def _column(nodes: int, node: int) -> int:
-    """Return the column of a set in the row of a node."""
-    low = (1 << node) - 1
-    return nodes & low | nodes >> 1 & ~low
 
 
 def _members(nodes: int) -> list[int]:
