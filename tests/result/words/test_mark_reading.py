@@ -35,6 +35,14 @@ def test_the_answer_is_the_pag_of_the_truth(result):
     assert set(result.edges()["direction"]) == {"supported"}
 
 
+def test_only_a_supported_arrow_is_visible(result):
+    disagrees = replace(result.hidden, second=np.where(result.hidden.second > 0, 3, 0).astype(np.int8))
+    doubted = replace(result, hidden=disagrees)
+    assert set(doubted.edges()["direction"]) == {"assumed"}
+    assert not doubted.edges()["visible"].any()
+    assert any("something not in the table may cause both" in one.sentence for one in doubted.directions)
+
+
 def test_the_graph_of_networkx_has_both_marks():
     edges = hidden_model().graph_.edges(data=True)
     assert {(a, b): (data["mark_source"], data["mark_target"]) for a, b, data in edges}["b", "c"] == ("arrow", "arrow")

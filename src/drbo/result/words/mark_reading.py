@@ -74,7 +74,8 @@ class MarkReading(Reading):
                 given = always[i, j] or always[j, i] or never[i, j] or never[j, i]
                 ground = "given" if given else "tests" if agreed else ""
                 direction = "supported" if ground else "assumed"
-            words = meaning(marks, names[i], names[j], visible=bool(seen[i, j] or seen[j, i]))
+            shown = direction == "supported" and bool(seen[i, j] or seen[j, i])
+            words = meaning(marks, names[i], names[j], visible=shown)
             found.append(EdgeDirection(names[i], names[j], direction, ground, False, words, None, None))
         return tuple(found)
 
@@ -84,11 +85,13 @@ class MarkReading(Reading):
 
     def columns(self) -> dict[str, Any]:
         told, ends = self.result.directions, self.marks
+        verdicts = [one.direction for one in told]
+        seen = visible(self.result.graph.marks)[np.nonzero(self.result.drawn)]
         return {
             "mark_source": [MARK_NAMES[source] for source, _ in ends],
             "mark_target": [MARK_NAMES[target] for _, target in ends],
-            "visible": visible(self.result.graph.marks)[np.nonzero(self.result.drawn)],
-            "direction": [one.direction for one in told],
+            "visible": seen & np.array([one == "supported" for one in verdicts], dtype=bool),
+            "direction": verdicts,
             "ground": [one.ground for one in told],
         }
 
