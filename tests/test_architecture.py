@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import drbo
+from drbo.graph.marks import KINDS
 from tests.hidden import hidden_model
 from tests.results import full_result
 
@@ -157,6 +158,27 @@ def test_graphs_with_hidden_causes_have_no_rooms_of_their_own():
     defined = {node.name for path in MODULES for node in _nodes(path) if isinstance(node, ast.ClassDef)}
     assert "HiddenResult" not in defined
     assert {"Result", "MarkedGraph"} <= defined
+
+
+def _asks_for_a_kind(text: str) -> list[int]:
+    """Return the lines where code asks whether a graph is of a kind that it names."""
+
+    def named(node: ast.AST) -> bool:
+        return any(isinstance(part, ast.Constant) and part.value in KINDS for part in ast.walk(node))
+
+    return [
+        node.lineno
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Compare) and ast.unparse(node.left).endswith(".kind") and named(node.comparators[0])
+    ]
+
+
+def test_a_kind_of_graph_is_known_by_its_reading_alone():
+    """A new kind is a module with its reading, and a line in each of the tables of readings and of kinds."""
+    others = [path for path in MODULES if path.parts[0] != "graph" and path.parts[:2] != ("result", "words")]
+    found = {str(path): _asks_for_a_kind((SOURCE / path).read_text()) for path in others}
+    assert {path: lines for path, lines in found.items() if lines} == {}
+    assert _asks_for_a_kind('if a.graph.kind == "pag" or\\\n  b.kind in ("cpdag", "dag"): pass') == [1, 2]
 
 
 def test_a_saved_result_opens_without_a_score(tmp_path):

@@ -37,7 +37,7 @@ from drbo.graph.dag import descendants
 from drbo.graph.mag import Mag, hide
 from drbo.graph.marks import ARROW, CIRCLE, TAIL, Marks
 from drbo.graph.pag import is_legal, pag_of
-from drbo.result.compare import compare_marks
+from drbo.result.compare_marks import compare_marks
 from drbo.search.ancestral.gfci import PartialCorrelations, second_opinion
 
 Floats = npt.NDArray[np.float64]

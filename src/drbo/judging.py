@@ -77,8 +77,8 @@ class Judging:
         frame, groups = self._complete(as_frame(X)), self.groups or result.table.groups or None
         if result.has_seen(X):
             result, frame = self._unseen(result, frame)
-        if result.graph.kind == "pag":
-            return self._with_hidden(result, frame, groups)
+        if result.reading.judged_by_own_score:
+            return self._by_own_score(result, frame, groups)
         if self.score != "auto" or self.score_options:
             choice = self._choice(frame[[*result.names, *([groups] if groups else [])]], groups)
         else:
@@ -94,10 +94,10 @@ class Judging:
                 groups=groups, **self.options,
             )  # fmt: skip
 
-    def _with_hidden(self, result: Result, frame: "pd.DataFrame", groups: str | None) -> Judgement:
-        """Judge a graph that allows hidden causes, with its own score."""
+    def _by_own_score(self, result: Result, frame: "pd.DataFrame", groups: str | None) -> Judgement:
+        """Judge a graph of a kind that only its own score fits."""
         if self.score not in ("auto", result.score_name):
-            raise SettingsError(f"--score {self.score} cannot judge a graph with hidden causes", hint="omit --score")
+            raise SettingsError(f"--score {self.score} cannot judge {result.reading.noun}", hint="omit --score")
         given = {name: value for name, value in self.options.items() if name != "path"}
         own = result.scoring.plain_options | self.score_options
         return result.reading.judge(frame, given | {"seed": self.seed, "score_options": own, "groups": groups})

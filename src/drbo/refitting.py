@@ -24,8 +24,8 @@ from drbo.deadline import Deadline, Stop, current
 from drbo.design import DataPolicy, Design
 from drbo.errors import DataError, SettingsError
 from drbo.problem import where
-from drbo.result.effects import Effects, resampled_effects
-from drbo.result.identified_effects import IdentifiedEffects, resampled_identified_effects
+from drbo.result.effects import Effects
+from drbo.result.identified_effects import IdentifiedEffects
 from drbo.result.pooling import pooled
 from drbo.result.result import Result
 from drbo.scores.base import Score
@@ -88,10 +88,7 @@ class FittedModel:
         """Return an effect over the graphs of n resamples; see :meth:`drbo.DrBO.effects`."""
         table = self.preparation.again(X, self.result.names)
         refit = self._refit(table, list(as_frame(self.preparation.variables(X)).columns), warm=True)
-        given: dict[str, Any] = {"n": n, "seed": self.result.seed, "progress": progress}
-        if self.result.hidden is not None:
-            return resampled_identified_effects(refit, table, (source, target), **given)
-        return resampled_effects(refit, table, [(source, target)], **given)
+        return self.result.reading.resampled_effects(refit, table, (source, target), n, progress)
 
     def score_on(self, X: Any, sample_weight: npt.ArrayLike | None = None) -> float:
         """Return the score of the graph on another table."""

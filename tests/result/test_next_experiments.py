@@ -158,5 +158,5 @@ def test_hidden_causes_are_refused():
     x = np.random.default_rng(0).normal(size=(100, 2))
     x[:, 1] += x[:, 0]
     result = DrBO(hidden=True, score="bic-nv", random_state=0).fit(pd.DataFrame(x, columns=["a", "b"])).result_
-    with pytest.raises(ResultError, match="does not support results with hidden causes"):
+    with pytest.raises(ResultError, match="does not support a graph with hidden causes"):
         result.next_experiments()

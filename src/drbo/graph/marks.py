@@ -1,19 +1,13 @@
 """Graphs with a mark at both ends of every edge: the one form in which results, refits and presenters exchange graphs.
 
 ``marks[i, j]`` is the mark at j of the edge between i and j, coded as in pcalg: 0 no edge, 1 circle, 2 arrow, 3 tail.
-What marks say depends on the kind of graph:
-
-- ``dag``: every edge has a tail and an arrow.
-- ``cpdag``, ``mpdag``: two tails are an edge whose direction the class leaves open.
-- ``mag``: two arrows: neither causes the other. Two tails would mean that rows were selected by what they share.
-- ``pag``: a circle is an end on which the graphs of the class do not agree.
-
-The search and the claims work on the boolean matrices of :mod:`drbo.graph`.
+What marks say depends on the kind of graph, which is a line of :data:`KINDS`. The search and the claims work on the
+boolean matrices of :mod:`drbo.graph`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, Self, get_args
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +17,6 @@ from drbo.errors import DataError
 from drbo.graph.dag import check_dag, check_pdag, descendants
 
 Marks = npt.NDArray[np.int8]
-GraphKind = Literal["dag", "cpdag", "mpdag", "mag", "pag"]
-GRAPH_KINDS: tuple[str, ...] = get_args(GraphKind)
-#: Kinds whose graphs, or members, are DAGs.
-OF_DAGS = ("dag", "cpdag", "mpdag")
 
 NO_EDGE, CIRCLE, ARROW, TAIL = 0, 1, 2, 3
 MARK_NAMES = {CIRCLE: "circle", ARROW: "arrow", TAIL: "tail"}
@@ -39,6 +29,15 @@ class MarkedEdge(NamedTuple):
     second: int
     at_first: int
     at_second: int
+
+
+class GraphKind(NamedTuple):
+    """What the graphs of one kind have in common."""
+
+    allowed: Callable[["MarkedGraph"], Bools]  # (d, d) the edges whose two marks graphs of the kind have
+    left_open: Callable[["MarkedGraph"], Bools]  # (d, d) the marks on which the members of a class differ
+    of_dags: bool  # such a graph, or each member of such a class, is a DAG
+    telling: tuple[int, ...]  # the marks by which two graphs of the kind differ
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,13 +57,13 @@ class MarkedGraph:
 
     names: tuple[str, ...]
     marks: Marks  # (d, d), read-only
-    kind: GraphKind
+    kind: str  # of KINDS
 
     def __post_init__(self) -> None:
         given = np.asarray(self.marks)
         marks = given.astype(np.int8)  # a copy
-        if self.kind not in GRAPH_KINDS:
-            raise DataError(f"kind must be one of {', '.join(GRAPH_KINDS)}, got {self.kind!r:.80}")
+        if self.kind not in KINDS:
+            raise DataError(f"kind must be one of {', '.join(KINDS)}, got {self.kind!r:.80}")
         if given.shape != (len(self.names), len(self.names)):
             raise DataError(f"a graph with {len(self.names)} names needs a square matrix of marks, got {given.shape}")
         if (marks != given).any() or marks.min(initial=0) < NO_EDGE or marks.max(initial=0) > TAIL:
@@ -79,7 +78,7 @@ class MarkedGraph:
         linked = self.skeleton
         if linked.diagonal().any() or (linked != linked.T).any():
             raise DataError("an edge must join two nodes and have a mark at both ends")
-        strange = linked & ~self._allowed()
+        strange = linked & ~KINDS[self.kind].allowed(self)
         if strange.any():
             i, j = np.argwhere(strange)[0].tolist()
             words = " and ".join(MARK_NAMES[int(mark)] for mark in (self.marks[j, i], self.marks[i, j]))
@@ -87,20 +86,11 @@ class MarkedGraph:
                 f"the edge between '{self.names[i]}' and '{self.names[j]}' has marks that no {self.kind} has: {words}"
             )
         check_dag(self.directed, self.names)
-        if self.kind not in OF_DAGS and (descendants(self.directed) & self.bidirected).any():
+        if not self.of_dags and (descendants(self.directed) & self.bidirected).any():
             raise DataError("a two-headed edge must not join a node and its ancestor")
 
-    def _allowed(self) -> Bools:
-        """Return (d, d) the edges whose two marks graphs of the kind have."""
-        if self.kind == "pag":
-            return self.skeleton
-        if self.kind == "mag":
-            return ~(self.circles | self.circles.T)
-        directed = self.directed | self.directed.T
-        return directed if self.kind == "dag" else directed | self.undirected
-
     @classmethod
-    def of(cls, adjacency: npt.ArrayLike, names: Sequence[str], kind: GraphKind | None = None) -> Self:
+    def of(cls, adjacency: npt.ArrayLike, names: Sequence[str], kind: str | None = None) -> Self:
         """Return a DAG, or a class with undirected edges, from its matrix; see :mod:`drbo.graph`.
 
         Examples
@@ -121,6 +111,16 @@ class MarkedGraph:
         return same and bool((self.marks == other.marks).all())
 
     __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def of_dags(self) -> bool:
+        """Whether the graph, or each member of the class that it is, is a DAG."""
+        return KINDS[self.kind].of_dags
+
+    @property
+    def telling(self) -> tuple[int, ...]:
+        """The marks by which two graphs of this kind differ."""
+        return KINDS[self.kind].telling
 
     @property
     def skeleton(self) -> Bools:
@@ -160,7 +160,7 @@ class MarkedGraph:
     def edges(self) -> list[MarkedEdge]:
         """Return every edge once: those of DAGs and classes row by row, those of other graphs pair by pair."""
         marks = self.marks
-        if self.kind in OF_DAGS:
+        if self.of_dags:
             pairs = np.argwhere(self.directed | np.triu(self.undirected)).tolist()
         else:
             pairs = np.argwhere(np.triu(self.skeleton)).tolist()
@@ -192,7 +192,7 @@ class MarkedGraph:
         >>> one.has_member(other), MarkedGraph.of([[0, 1], [1, 0]], ["a", "b"]).has_member(other)
         (False, True)
         """
-        left_open = self.circles if self.kind == "pag" else self.undirected
+        left_open = KINDS[self.kind].left_open(self)
         same_edges = self.names == graph.names and bool((self.skeleton == graph.skeleton).all())
         return same_edges and bool(((self.marks == graph.marks) | left_open).all())
 
@@ -217,3 +217,23 @@ class MarkedGraph:
             raise DataError(f"these are not the marks of a graph with {d} nodes")
         bits = np.unpackbits(np.frombuffer(raw, np.uint8), count=2 * d * d).reshape(d, d, 2)
         return cls(tuple(names), (2 * bits[..., 0] + bits[..., 1]).astype(np.int8), plain.get("kind", ""))
+
+
+def _causes(graph: MarkedGraph) -> Bools:
+    return graph.directed | graph.directed.T
+
+
+def _open(graph: MarkedGraph) -> Bools:
+    return graph.undirected
+
+
+_OF_A_CLASS = GraphKind(lambda graph: _causes(graph) | graph.undirected, _open, of_dags=True, telling=(TAIL,))
+#: The kinds of graphs. Two tails are an edge whose direction a class of DAGs leaves open, two arrows an edge none of
+#: whose ends causes the other, and a circle is an end on which the members of a PAG differ.
+KINDS: dict[str, GraphKind] = {
+    "dag": GraphKind(_causes, _open, of_dags=True, telling=(TAIL,)),
+    "cpdag": _OF_A_CLASS,
+    "mpdag": _OF_A_CLASS,
+    "mag": GraphKind(lambda graph: ~(graph.circles | graph.circles.T), _open, of_dags=False, telling=(ARROW, TAIL)),
+    "pag": GraphKind(lambda graph: graph.skeleton, lambda graph: graph.circles, False, (ARROW, TAIL, CIRCLE)),
+}

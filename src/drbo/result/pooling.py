@@ -7,7 +7,6 @@ import numpy as np
 
 from drbo.claims.refits.confidence import Confidence
 from drbo.errors import ResultError
-from drbo.graph.marks import ARROW, CIRCLE, OF_DAGS, TAIL
 from drbo.result.result import Result
 
 
@@ -22,8 +21,7 @@ def pooled(results: Sequence[Result], kind: str, seed: int, asked: int = 0) -> R
         raise ResultError("there are no results to pool")
     graphs = [one.graph for one in results]
     marks = np.stack([graph.marks for graph in graphs])
-    compared = (TAIL,) if graphs[0].kind in OF_DAGS else (ARROW, TAIL, CIRCLE)  # tails alone tell a DAG or its class
-    parts = np.concatenate([marks == mark for mark in compared], axis=1)
+    parts = np.concatenate([marks == mark for mark in graphs[0].telling], axis=1)
     far = np.abs(parts - parts.mean(axis=0)).sum(axis=(1, 2))
     typical = results[int(np.argmin(np.round(far, 9)))]
     return replace(typical, confidence=Confidence.of(graphs, kind, seed, asked))

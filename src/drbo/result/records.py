@@ -14,7 +14,6 @@ from drbo.claims.record import Graph, MarkMatrix, Stored, Vector
 from drbo.data.checks.facts import Audit
 from drbo.deadline import Stop
 from drbo.errors import ResultError
-from drbo.graph.marks import GraphKind
 from drbo.knowledge import Knowledge
 from drbo.search.outcome import Fidelity
 
@@ -105,7 +104,7 @@ class Told:
     Lists are those of the fields of ``Result.directions``, an entry for each edge.
     """
 
-    kind: GraphKind  # of the graph
+    kind: str  # of the graph, see :data:`drbo.graph.marks.KINDS`
     marks: MarkMatrix  # (d, d) of the graph, coded as in :mod:`drbo.graph.marks`
     directions: tuple[Direction, ...]
     grounds: tuple[Ground, ...]

@@ -132,7 +132,7 @@ class Result:
     @property
     def cut_short(self) -> bool:
         """Whether a time limit or an interruption ended the run, so that another run may find a different graph."""
-        return self.search.cut_short or (self.hidden is not None and not self.hidden.whole)
+        return self.search.cut_short or not self.reading.whole
 
     @property
     def n_evals(self) -> int:
@@ -310,7 +310,7 @@ class Result:
 
     def to_pgmpy(self) -> Any:
         """Return ``dag`` as a pgmpy DAG; edges have ``direction`` and ``ground`` as attributes."""
-        answer.refuse_hidden(self, "to_pgmpy()")
+        self.reading.refuse("to_pgmpy()")
         return handover.to_pgmpy(self.reading.member(), self.reading.notes())
 
     def export(self, path: str | Path, *, as_class: bool = False) -> Path:
@@ -318,7 +318,7 @@ class Result:
 
         Most say what the direction of each edge rests on. ``as_class`` writes the class instead of ``dag``.
         """
-        return handover.hand_over(path, *self.reading.exported(as_class))
+        return self.reading.export(path, as_class=as_class)
 
     def plot(self, path: str | Path | None = None, ax: "Axes | None" = None) -> "Axes | None":
         """Draw the graph: an SVG file, or with :func:`matplotlib <drbo.result.pictures.plot.draw>`; return the axes."""
@@ -358,14 +358,14 @@ class Result:
 
     def probabilities(self, X: Any, source: str, level: str, target: str, *, missing: str = "error") -> "Probabilities":
         """Return how a category would be distributed if another were set; see :mod:`drbo.result.interventions`."""
-        answer.refuse_hidden(self, "probabilities()")
+        self.reading.refuse("probabilities()")
         return on_data.probabilities_of(self, X, (source, level), target, missing)
 
     def next_experiments(self, X: Any = None, **options: Any) -> "NextExperiments":
         """Rank experiments by what they would tell; see :func:`drbo.result.next_experiments.next_experiments`."""
         from drbo.result.next_experiments import next_experiments
 
-        answer.refuse_hidden(self, "next_experiments()")
+        self.reading.refuse("next_experiments()")
         return next_experiments(self, X, **options)
 
     def report(self, path: str | Path) -> Path:

@@ -3,7 +3,6 @@ import pytest
 from drbo import Knowledge
 from drbo.result.report.content import Content
 from drbo.result.report.page import notebook_html, report_html
-from drbo.result.report.wording import wording_of
 from tests.hidden import hidden_model, with_hidden
 from tests.results import make_result
 
@@ -32,7 +31,7 @@ def test_the_facts_of_a_column_list_its_links_by_kind():
 
 
 def test_arrows_have_other_words_than_marks():
-    plain, marked = wording_of(make_result([[0, 1], [0, 0]])), wording_of(hidden_model().result_)
+    plain, marked = make_result([[0, 1], [0, 0]]).reading.wording(), hidden_model().result_.reading.wording()
     assert plain.ends == ("cause", "effect")
     assert all(set(one.kind_words) == set(one.spoken) == {"supported", "assumed", "open"} for one in (plain, marked))
 
@@ -46,9 +45,9 @@ def test_arrows_have_other_words_than_marks():
     ],
 )
 def test_the_words_of_the_score_are_those_of_the_result(given, words):
-    assert words in " ".join(wording_of(make_result([[0, 1], [0, 0]], **given)).assumptions)
+    assert words in " ".join(make_result([[0, 1], [0, 0]], **given).reading.wording().assumptions)
 
 
 def test_knowledge_is_not_complete_with_hidden_causes():
     result = with_hidden([[0, 1], [0, 0]], [[0, 0], [0, 0]], knowledge=Knowledge(required=["x0 -> x1"]))
-    assert "the orientation rules are not complete" in wording_of(result).assumptions[-1]
+    assert "the orientation rules are not complete" in result.reading.wording().assumptions[-1]

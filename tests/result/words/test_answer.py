@@ -33,7 +33,7 @@ def test_files_with_other_graphs_are_refused(directed, bidirected, second, words
 @pytest.mark.parametrize("what", ["probabilities", "to_pgmpy", "next_experiments"])
 def test_what_is_made_for_dags_is_refused_in_words(result, what):
     arguments = (confounded_table(), "a", "low", "b") if what == "probabilities" else ()
-    with pytest.raises(ResultError, match="does not support results with hidden causes"):
+    with pytest.raises(ResultError, match="does not support a graph with hidden causes"):
         getattr(result, what)(*arguments)
 
 

@@ -81,7 +81,7 @@ class Confidence:
         shares = dict(zip(("directed", "undirected", "path"), (arrows, open_links, paths), strict=True))
         means = {name: part.mean(axis=0) for name, part in shares.items()}
         asked = asked if asked > len(found) else 0
-        marks = MarkShares.of(found) if found[0].kind == "pag" else None
+        marks = MarkShares.of(found) if CIRCLE in found[0].telling else None
         return cls(names=found[0].names, **means, n=len(found), kind=kind, seed=seed, asked=asked, marks=marks)
 
     @property

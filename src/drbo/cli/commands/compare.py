@@ -1,6 +1,6 @@
 """``drbo compare``: compares a learned graph with the true one."""
 
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,20 +9,20 @@ import click
 from drbo.cli.messages import say, show
 from drbo.cli.options import FILE, json_option
 from drbo.cli.output import writing
-from drbo.errors import DataError, SettingsError, first_of
+from drbo.errors import DataError, SettingsError
+from drbo.result.compare import GraphSide, few, other_columns
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from drbo.arrays import Bools
-    from drbo.result.compare import Compared, MarkComparison
+    from drbo.result.compare import Compared
     from drbo.result.result import Result
 
     Graph = tuple[Bools, tuple[str, ...]]
     Runs = tuple[Result | None, Result | None]  # None: the graph is given by a file
 
-SHOWN_NAMES = 5
 CLASS_NOTE = "the score cannot determine all directions, so the equivalence class (CPDAG) is compared"
 
 
@@ -65,22 +65,23 @@ def compare(learned: Path, truth: Path, report: Path | None, as_json: bool) -> N
 
 
 def _compared(paths: tuple[Path, Path], runs: "Runs") -> "Compared":
-    """Compare two graphs: by links and marks where one of them allows hidden causes, else by their edges."""
+    """Compare two graphs: in the way of their kinds, where these have one, else by their edges."""
     from drbo.graph import metrics
     from drbo.graph.dag import check_dag, check_pdag
     from drbo.result.compare import ArrowComparison
     from drbo.result.files.export import read_graph
 
-    if any(run is not None and run.graph.kind == "pag" for run in runs):
-        return _marks_compared(paths, runs)
     typed = (str(paths[0]), str(paths[1]))
+    sides = [
+        GraphSide(name, run, partial(read_graph, path)) for name, run, path in zip(typed, runs, paths, strict=True)
+    ]
+    for run in runs:
+        if run is not None and (found_by_kind := run.reading.compared(*sides)) is not None:
+            return found_by_kind
     found, other = _read_learned(paths[0], runs[0]), read_graph(paths[1])
     if runs[0] is not None and runs[1] is not None:
         if set(found[1]) != set(other[1]):
-            raise DataError(
-                f"the tables of {typed[0]} and {typed[1]} have different columns",
-                hint=f"compare results of the same columns; these have {_few(found[1])} and {_few(other[1])}",
-            )
+            raise other_columns(typed, (found[1], other[1]))
         found = _as_in(found, other, runs[1])
     (estimate, true), names = _aligned(found, other, typed)
     check_dag(check_pdag(estimate, names) & ~estimate.T, names)  # a cycle is named by its variables
@@ -97,10 +98,11 @@ def _check_report(report: Path, typed: tuple[str, str], runs: "Runs") -> None:
             )
     if report.is_dir():
         raise SettingsError(f"--report writes a file, but '{report}' is a folder", hint="for example compare.html")
-    if len({run.graph.kind == "pag" for run in runs if run is not None}) > 1:
+    nouns = [run.reading.noun for run in runs if run is not None]
+    if len(set(nouns)) > 1:
         raise SettingsError(
-            "--report compares runs of one kind, but only one of these allows hidden causes",
-            hint="fit both with --hidden, or both without it",
+            f"--report compares runs of one kind, but '{typed[0]}' found {nouns[0]} and '{typed[1]}' {nouns[1]}",
+            hint="fit both with the same options",
         )
 
 
@@ -114,27 +116,6 @@ def _write_report(report: Path | None, typed: tuple[str, str], runs: "Runs") -> 
     with writing(report):
         write_comparison((first, second), typed, report)
     say(f"wrote {report}")
-
-
-def _marks_compared(paths: tuple[Path, Path], results: "Runs") -> "MarkComparison":
-    """Compare the links and marks of two graphs; a DAG stands for its PAG over the columns of the other."""
-    from drbo.result.compare import compare_marks, pag_over
-    from drbo.result.files.export import read_graph
-
-    columns = read_graph(paths[0])[1] if results[0] is None else results[0].names
-    graphs = []
-    for path, result in zip(paths, results, strict=True):
-        if result is not None and result.graph.kind == "pag":
-            if set(result.names) != set(columns):
-                raise DataError(
-                    f"the tables of {paths[0]} and {paths[1]} have different columns",
-                    hint=f"compare results of the same columns; these have {_few(columns)} and {_few(result.names)}",
-                )
-            graphs.append(result.graph.reordered(columns))
-        else:
-            dag, names = read_graph(path)
-            graphs.append(pag_over(dag, names, columns))
-    return compare_marks(graphs[0].marks, graphs[1].marks, columns)
 
 
 def _as_in(found: "Graph", other: "Graph", result: "Result") -> "Graph":
@@ -172,7 +153,7 @@ def _aligned(
         numbered = [names == tuple(f"x{j}" for j in range(len(names))) for names in (first, second)]
         if len(first) != len(second) or not any(numbered):
             raise DataError(
-                f"the graphs have no node in common: {_few(first)} and {_few(second)}",
+                f"the graphs have no node in common: {few(first)} and {few(second)}",
                 hint="both graphs must use the same variable names",
             )
         say(
@@ -186,7 +167,7 @@ def _aligned(
     for graph, path in zip((learned, truth), typed, strict=True):
         absent = [name for name in names if name not in graph[1]]
         if absent:
-            say(f"note: {path} does not mention {_few(absent)} and is assumed to have no edges there")
+            say(f"note: {path} does not mention {few(absent)} and is assumed to have no edges there")
     return (_spread(learned, names), _spread(truth, names)), names
 
 
@@ -198,7 +179,3 @@ def _spread(graph: "Graph", names: tuple[str, ...]) -> "npt.NDArray[np.bool_]":
     wide = np.zeros((len(names), len(names)), dtype=bool)
     wide[np.ix_(place, place)] = adjacency
     return wide
-
-
-def _few(names: Sequence[str]) -> str:
-    return first_of((f"'{name}'" for name in names), SHOWN_NAMES)

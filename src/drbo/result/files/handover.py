@@ -19,7 +19,7 @@ from drbo.data.files.files import write_file
 from drbo.data.files.names import check_names
 from drbo.errors import ResultError
 from drbo.graph.dag import topological_order
-from drbo.graph.marks import ARROW, CIRCLE, OF_DAGS, TAIL, MarkedGraph
+from drbo.graph.marks import ARROW, CIRCLE, TAIL, MarkedGraph
 from drbo.result.files.export import Notes, csv_bytes, to_networkx, write_graph
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def to_dot(graph: MarkedGraph, weights: Weights = None, notes: Notes | None = No
     lines = [f"  {name};" for name in quoted]
     for i, j, at_first, at_second in graph.edges():
         note, undirected = notes[i, j] if notes else {}, at_second == TAIL
-        if graph.kind in OF_DAGS:
+        if graph.of_dags:
             direction = "open" if undirected else note.get("direction", "")
             shown = {"open": ["dir=none"], "assumed": ["arrowhead=empty"]}.get(direction, [])
             shown = shown + ([f'label="{values[i, j]:.3g}"'] if values is not None and not undirected else [])
@@ -80,7 +80,7 @@ def to_dagitty(graph: MarkedGraph, notes: Notes | None = None) -> str:
     """
     quoted = _quoted_for_dagitty(graph.names)
     left, right = {CIRCLE: "@", ARROW: "<", TAIL: ""}, {CIRCLE: "@", ARROW: ">", TAIL: ""}
-    lines, kind = list[str](), "dag" if graph.kind in OF_DAGS else "pag"
+    lines, kind = list[str](), "dag" if graph.of_dags else "pag"
     for i, j, at_first, at_second in graph.edges():
         sign = f"{left[at_first]}-{right[at_second]}"
         if kind != "pag" and notes and notes[i, j]["direction"] == "open":
@@ -262,7 +262,7 @@ def hand_over(
     '[a][b|a]\\n'
     """
     path = Path(path)
-    kind, of_dags = path.suffix.lower(), graph.kind in OF_DAGS
+    kind, of_dags = path.suffix.lower(), graph.of_dags
     allowed = OF_ARROWS if of_dags else OF_MARKS
     if kind not in allowed:
         what = "a graph" if of_dags else "a graph with hidden causes"
@@ -299,7 +299,7 @@ def _noted(graph: MarkedGraph, notes: Notes | None) -> Bools:
 
 def _only_arrows(graph: MarkedGraph) -> Bools:
     """Return the matrix of a DAG; a graph with undirected edges is refused."""
-    if graph.kind != "dag" and graph.undirected.any():
+    if graph.undirected.any():
         raise ResultError(
             "this format does not support undirected edges, but the graph has some",
             hint="export the DAG, which is one member of the equivalence class",

@@ -85,7 +85,7 @@ def draw(
     """
     masks = {"undirected": undirected, "assumed": assumed, "weak": weak}
     dag, labels, values, kinds = _parts(graph, names, weights, masks)
-    ends = graph.reading.ends() if isinstance(graph, Result) and graph.graph.kind == "pag" else {}
+    ends = graph.reading.ends() if isinstance(graph, Result) and graph.reading.marked else {}
     widths = box_widths(labels)
     layout = layered_routes(dag, widths / LAYER)
     centres = layout.positions * LAYER

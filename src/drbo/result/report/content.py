@@ -16,7 +16,6 @@ from drbo.graph.dag import dag_to_cpdag
 from drbo.result.files.export import printable
 from drbo.result.report.edge_columns import COLUMNS, FILTERS, EdgeColumn
 from drbo.result.report.plain_words import PlainWords
-from drbo.result.report.wording import wording_of
 from drbo.result.result import Result
 from drbo.result.words.summary import CUT_SHORT, before_pruning, runner_up, than_before_pruning
 
@@ -53,7 +52,7 @@ class Content:
 
     def __init__(self, result: Result) -> None:
         self.result = result
-        self.wording = wording_of(result)
+        self.wording = result.reading.wording()
         table = result.edges()
         self.n_edges = len(table)
         self.kinds = Counter(one.direction for one in result.directions)

@@ -27,12 +27,8 @@ class Wording:
     linked: dict[str, Bools]  # (d, d) for each variable those that it is linked to, by how they are linked
 
 
-def wording_of(result: Result) -> Wording:
-    """Return the words for the kind of graph that a result has."""
-    return _mark_wording(result) if result.graph.kind == "pag" else _arrow_wording(result)
-
-
-def _arrow_wording(result: Result) -> Wording:
+def arrow_wording(result: Result) -> Wording:
+    """Return the words about a DAG or a class of DAGs."""
     dag, undirected, signs = result.dag, result.undirected, {"supported": "→", "assumed": "⇾", "open": "—"}
     hollow = " Hollow arrow: direction assumed." if result.assumed.any() else ""
     return Wording(
@@ -52,7 +48,8 @@ def _arrow_wording(result: Result) -> Wording:
     )
 
 
-def _mark_wording(result: Result) -> Wording:
+def mark_wording(result: Result) -> Wording:
+    """Return the words about a PAG."""
     here, there = result.graph.marks.T, result.graph.marks  # at the end of a variable, at the other end
     kinds = Counter(one.direction for one in result.directions)
     counts = ", ".join(f"{kinds[kind]} {kind}" for kind in ("supported", "assumed", "open"))

@@ -52,13 +52,10 @@ def check_records(result: "Result") -> None:
     if result.confidence is not None and tuple(result.confidence.names) != result.names:
         raise ResultError("the confidence is about other variables than this result")
     result.claims.check_names(result.names)
-    if result.hidden is not None:
-        result.hidden.check()
-    if result.told is not None:
-        _check_told(result, result.told)
+    result.reading.check()
 
 
-def _check_told(result: "Result", told: Told) -> None:
+def check_told(result: "Result", told: Told) -> None:
     """Refuse what a file says about a graph that is not the one of its records."""
     names, kinds = result.names, result.reading.kinds
     if told.kind not in kinds:
@@ -71,12 +68,3 @@ def _check_told(result: "Result", told: Told) -> None:
         raise ResultError("told.marks are not those of the graph that was found")
     if told.lengths != {graph.n_edges}:
         raise ResultError(f"the lists of told must have an entry for each of {graph.n_edges} edges, got {told.lengths}")
-
-
-def refuse_hidden(result: "Result", what: str) -> None:
-    """Refuse a result with hidden causes where something is made for DAGs."""
-    if result.hidden is not None:
-        raise ResultError(
-            f"{what} does not support results with hidden causes",
-            hint="fit without hidden=True for it, which assumes that no common cause is hidden; or export the PAG",
-        )

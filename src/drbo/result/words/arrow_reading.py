@@ -1,5 +1,6 @@
 """How DAGs and their equivalence classes are read: arrows that are supported, assumed or open."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,14 +14,16 @@ from drbo.claims.refits.confidence import Confidence
 from drbo.constraints import Constraints
 from drbo.graph.marks import MarkedGraph
 from drbo.result.files.export import Notes, printable
-from drbo.result.words.reading import EndLook, Ends, Reading, SummaryLines
+from drbo.result.words.reading import EndLook, Ends, Names, Reading, SummaryLines
 from drbo.result.words.summary import before_pruning, counted, hidden_words, runner_up, than_before_pruning
 from drbo.result.words.track_record import track_record
 
 if TYPE_CHECKING:
+    from drbo.claims.refits.resampling import Refit
     from drbo.data.statistics.statistics import Statistics
     from drbo.result.effects import Effects
     from drbo.result.judgement import Judgement
+    from drbo.result.report.wording import Wording
 
 #: How a direction is written between two names, and how its arrow is drawn.
 SIGNS: dict[Direction, str] = {"supported": "->", "assumed": "-?>", "open": "--"}
@@ -194,6 +197,11 @@ class ArrowReading(Reading):
             lines.append(f"{'':<12} {unconfirmed}")
         return lines
 
+    def wording(self) -> "Wording":
+        from drbo.result.report.wording import arrow_wording
+
+        return arrow_wording(self.result)
+
     def questions(self) -> tuple[str, ...]:
         return questions(self.result.directions)
 
@@ -214,6 +222,13 @@ class ArrowReading(Reading):
 
         found = effects(self.result.graph.adjacency, table, basis=basis, pairs=pairs, assumed=self.result.assumed)
         return replace(found, effects=tuple(one for one in found.effects if one_pair or any(one.total)))
+
+    def resampled_effects(
+        self, refit: "Refit", table: "Statistics", pair: Names, n: int, progress: Callable[[int, int], None] | None
+    ) -> "Effects":
+        from drbo.result.effects import resampled_effects
+
+        return resampled_effects(refit, table, [pair], n=n, seed=self.result.seed, progress=progress)
 
     def judge(self, X: Any, options: dict[str, Any]) -> "Judgement":
         from drbo.data.checks.experiments import control_rows

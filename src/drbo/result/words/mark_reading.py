@@ -1,6 +1,7 @@
 """How PAGs, the graphs of a fit with hidden causes, are read: edges with a mark at both ends."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,24 +18,39 @@ from drbo.graph.marks import ARROW, CIRCLE, MARK_NAMES, TAIL, MarkedGraph
 from drbo.graph.pag import member_of, pag_of, visible
 from drbo.result.files.export import Notes
 from drbo.result.words.mark_words import ASSUMED, KNOWLEDGE, SIGNS, mark_notes, meaning, sign_of
-from drbo.result.words.reading import EndLook, Ends, Pair, Reading, SummaryLines
+from drbo.result.words.reading import EndLook, Ends, Names, Pair, Reading, SummaryLines
 
 if TYPE_CHECKING:
+    from drbo.claims.refits.resampling import Refit
     from drbo.data.statistics.statistics import Statistics
+    from drbo.result.compare import Compared, GraphSide
     from drbo.result.identified_effects import IdentifiedEffects
     from drbo.result.judgement import Judgement
-    from drbo.result.result import Result
+    from drbo.result.report.wording import Wording
 
 
 class MarkReading(Reading):
     """A PAG: what all graphs that explain the table equally well have in common, whatever is hidden."""
 
+    noun = "a graph with hidden causes"
+    way_out = "fit without hidden=True for it, which assumes that no common cause is hidden; or export the PAG"
     allowed = ", hidden causes allowed"
     kinds = ("pag",)
+    marked = True
+    judged_by_own_score = True
 
-    def __init__(self, result: "Result", hidden: AncestralRecord) -> None:
-        super().__init__(result)
-        self.hidden = hidden
+    @property
+    def hidden(self) -> AncestralRecord:
+        assert self.result.hidden is not None  # or it would have another reading
+        return self.result.hidden
+
+    @property
+    def whole(self) -> bool:
+        return self.hidden.whole
+
+    def check(self) -> None:
+        self.hidden.check()
+        super().check()
 
     @property
     def marks(self) -> list[Pair]:
@@ -132,6 +148,16 @@ class MarkReading(Reading):
             [f"{sign:<12} {words}" for sign, words in SIGNS if sign in shown],
         )
 
+    def wording(self) -> "Wording":
+        from drbo.result.report.wording import mark_wording
+
+        return mark_wording(self.result)
+
+    def compared(self, learned: "GraphSide", truth: "GraphSide") -> "Compared":
+        from drbo.result.compare_marks import sides_by_marks
+
+        return sides_by_marks(learned, truth)
+
     def legend(self) -> list[tuple[str, str]]:
         return [("note", text) for text in mark_notes(self.ends())]
 
@@ -145,6 +171,13 @@ class MarkReading(Reading):
         found = identified_effects(marks, self.hidden.mag, table, basis=basis, pairs=pairs, supported=supported)
         kept = [one for one in found.effects if one_pair or one.total is None or one.adjust_for is not None]
         return replace(found, effects=tuple(kept))
+
+    def resampled_effects(
+        self, refit: "Refit", table: "Statistics", pair: Names, n: int, progress: Callable[[int, int], None] | None
+    ) -> "IdentifiedEffects":
+        from drbo.result.identified_effects import resampled_identified_effects
+
+        return resampled_identified_effects(refit, table, pair, n=n, seed=self.result.seed, progress=progress)
 
     def judge(self, X: Any, options: dict[str, Any]) -> "Judgement":
         from drbo.result.judge_pairs import judge_mag

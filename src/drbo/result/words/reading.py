@@ -1,10 +1,14 @@
 """How a result is read: what its kind of graph decides about lists, pictures, words, effects and judgements.
 
-Everything that shows a result asks its reading. A new kind of graph needs one more of them, and a line in
-:func:`reading_of`.
+Everything that shows a result asks its reading. A new kind of answer is a module with one more of them, which may be
+built on :class:`ArrowReading <drbo.result.words.arrow_reading.ArrowReading>`, a field of ``Result`` for its record, and
+a line in :data:`READINGS`.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,14 +17,20 @@ from drbo.arrays import Bools, Floats
 from drbo.claims.directions import EdgeDirection
 from drbo.claims.refits.confidence import Confidence
 from drbo.constraints import Constraints
+from drbo.errors import ResultError
 from drbo.graph.marks import MarkedGraph
 from drbo.result.files.export import Notes
+from drbo.result.files.handover import hand_over
+from drbo.result.words.answer import check_told
 
 if TYPE_CHECKING:
+    from drbo.claims.refits.resampling import Refit
     from drbo.data.statistics.statistics import Statistics
+    from drbo.result.compare import Compared, GraphSide
     from drbo.result.effects import Effects
     from drbo.result.identified_effects import IdentifiedEffects
     from drbo.result.judgement import Judgement
+    from drbo.result.report.wording import Wording
     from drbo.result.result import Result
 
 #: How the end of an edge is drawn.
@@ -28,6 +38,7 @@ EndLook = Literal["none", "circle", "solid", "hollow"]
 Ends = dict[tuple[int, int], tuple[EndLook, EndLook]]
 #: Both ends of an edge.
 Pair = tuple[int, int]
+Names = tuple[str, str]
 
 
 class SummaryLines(NamedTuple):
@@ -45,7 +56,11 @@ class SummaryLines(NamedTuple):
 class Reading(ABC):
     """What a result says, given the kind of its graph; lists of edges are in the order of ``Result.drawn``."""
 
+    noun = "a DAG"  # what the answer is
+    way_out = ""  # what to do where a DAG or a class of DAGs is wanted; empty: the answer is one
     allowed = ""  # what the first line of a summary adds
+    marked = False  # both ends of an edge have marks of their own, which pictures show
+    judged_by_own_score = False  # a judgement knows no other score
 
     def __init__(self, result: "Result") -> None:
         self.result = result
@@ -108,6 +123,33 @@ class Reading(ABC):
     def lines(self) -> SummaryLines:
         """Return the parts of a summary that depend on the kind of graph."""
 
+    @abstractmethod
+    def wording(self) -> "Wording":
+        """Return the words of a report that depend on the kind of graph."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether all was done to find the answer that follows the search."""
+        return True
+
+    def check(self) -> None:
+        """Refuse records that contradict each other."""
+        if self.result.told is not None:
+            check_told(self.result, self.result.told)
+
+    def refuse(self, what: str) -> None:
+        """Refuse this answer where something is made for DAGs."""
+        if self.way_out:
+            raise ResultError(f"{what} does not support {self.noun}", hint=self.way_out)
+
+    def export(self, path: str | Path, *, as_class: bool) -> Path:
+        """Write the graph in the format that the ending of the name asks for."""
+        return hand_over(path, *self.exported(as_class))
+
+    def compared(self, learned: "GraphSide", truth: "GraphSide") -> "Compared | None":
+        """Compare two graphs, one of which is of this kind, in a way of its own; None: by their edges."""
+        return None
+
     def questions(self) -> tuple[str, ...]:
         """Return what to ask somebody who knows the field."""
         return ()
@@ -128,16 +170,25 @@ class Reading(ABC):
         """Estimate effects; unless one pair is asked for, without those that are known to be zero."""
 
     @abstractmethod
+    def resampled_effects(
+        self, refit: "Refit", table: "Statistics", pair: Names, n: int, progress: Callable[[int, int], None] | None
+    ) -> "Effects | IdentifiedEffects":
+        """Estimate an effect over the graphs of n resamples."""
+
+    @abstractmethod
     def judge(self, X: Any, options: dict[str, Any]) -> "Judgement":
         """Judge the graph on rows that it was not learned from."""
 
 
+#: How answers are read that are neither a DAG nor a class of DAGs, by the field of ``Result`` that records them.
+READINGS = {"hidden": "drbo.result.words.mark_reading:MarkReading"}
+#: How a DAG, or a class of DAGs, is read.
+ARROWS = "drbo.result.words.arrow_reading:ArrowReading"
+
+
 def reading_of(result: "Result") -> Reading:
     """Return how a result is read."""
-    if result.hidden is not None:
-        from drbo.result.words.mark_reading import MarkReading
-
-        return MarkReading(result, result.hidden)
-    from drbo.result.words.arrow_reading import ArrowReading
-
-    return ArrowReading(result)
+    place = next((READINGS[name] for name in READINGS if getattr(result, name) is not None), ARROWS)
+    module, _, name = place.partition(":")
+    found: type[Reading] = getattr(import_module(module), name)
+    return found(result)
