@@ -216,7 +216,7 @@ def _is_there(name: str) -> bool:
         return any(SOURCE.rglob(name)) or any(SOURCE.rglob(f"{name}.py"))
     if (SOURCE / name).is_dir() or (SOURCE / f"{name}.py").is_file():
         return True
-    defined = re.compile(rf"^\s*(?:class|def) {name}\b|^\s*{name}: ", re.MULTILINE)
+    defined = re.compile(rf"^\s*(?:class|def) {name}\b|^\s*{name}(?:: | = )", re.MULTILINE)
     return any(defined.search(path.read_text()) for path in SOURCE.rglob("*.py"))
 
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from drbo.errors import DataError
-from drbo.graph.mag import ARROW, CIRCLE, Mag
+from drbo.graph.mag import Mag
+from drbo.graph.marks import ARROW, CIRCLE
 from drbo.graph.pag import pag_of
 from drbo.result.compare_marks import Count, compare_marks, pag_over, sign
 

@@ -10,7 +10,6 @@ from drbo.cli.messages import say, show
 from drbo.cli.options import FILE, json_option
 from drbo.cli.output import writing
 from drbo.errors import DataError, SettingsError
-from drbo.result.compare import GraphSide, few, other_columns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,7 +67,7 @@ def _compared(paths: tuple[Path, Path], runs: "Runs") -> "Compared":
     """Compare two graphs: in the way of their kinds, where these have one, else by their edges."""
     from drbo.graph import metrics
     from drbo.graph.dag import check_dag, check_pdag
-    from drbo.result.compare import ArrowComparison
+    from drbo.result.compare import ArrowComparison, GraphSide, other_columns
     from drbo.result.files.export import read_graph
 
     typed = (str(paths[0]), str(paths[1]))
@@ -148,6 +147,8 @@ def _aligned(
     learned: "Graph", truth: "Graph", typed: tuple[str, str]
 ) -> tuple[tuple["npt.NDArray[np.bool_]", "npt.NDArray[np.bool_]"], tuple[str, ...]]:
     """Return both graphs over the same nodes: an edge list does not know its nodes without edges."""
+    from drbo.result.compare import few
+
     (_, first), (_, second) = learned, truth
     if set(first).isdisjoint(second):
         numbered = [names == tuple(f"x{j}" for j in range(len(names))) for names in (first, second)]

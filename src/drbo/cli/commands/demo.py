@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
 
 from drbo.cli.commands.compare import answer
 from drbo.cli.commands.fit import exit_if_interrupted, search
@@ -66,6 +65,8 @@ def demo(output: Path, time_limit: float | None) -> None:
 
 
 def _greenhouse(data: Any, folder: Path, run: "CommandRun") -> None:
+    import numpy as np
+
     from drbo.design import Design
 
     _tell(GREENHOUSE)
@@ -82,6 +83,8 @@ def _greenhouse(data: Any, folder: Path, run: "CommandRun") -> None:
     for day, changed in data.changed.items():
         named = ", ".join(sorted(targets.loc[targets["experiment"] == day, "column"])) or "nothing found"
         show(f"   day {day}       changed: {named} (in truth {', '.join(sorted(changed))})")
+    if not _checked(result) and "supported" not in set(kinds):
+        _tell(f"   {NOT_CHECKED}")
 
 
 def _proteins(data: Any, folder: Path, run: "CommandRun") -> None:
@@ -96,9 +99,8 @@ def _proteins(data: Any, folder: Path, run: "CommandRun") -> None:
     )
     show(f"   errors      SHD {found.shd}: edges to add, remove or reverse")
     say("")
-    checked = all(one.status != "skipped" for one in result.claims.made)
     if not supported.any():
-        _tell(NOTHING_SUPPORTED if checked else NOT_CHECKED)
+        _tell(NOTHING_SUPPORTED if _checked(result) else NOT_CHECKED)
     _tell(PAPER + "\n")
 
 
@@ -119,6 +121,11 @@ def _compared(result: "Result", data: Any) -> "Comparison":
     from drbo.graph.metrics import compare
 
     return compare(answer(result), data.dag)
+
+
+def _checked(result: "Result") -> bool:
+    """Tell whether every check of directions was made."""
+    return all(one.status != "skipped" for one in result.claims.made)
 
 
 def _links(found: "Comparison") -> str:
