@@ -275,9 +275,8 @@ class Result:
 
         The edges of a PAG have a ``mark_source`` and a ``mark_target``: tail, arrow or circle (docs/hidden.md). A
         ``visible`` one is supported, and nothing hidden can cause both of its ends. ``direction`` is supported where
-        the knowledge gives the marks, or where tests find them and the score does not do nearly as well with others;
-        open for two circles. After a bootstrap, ``source_arrow`` and the like are the shares with this mark at this
-        end.
+        the knowledge gives the marks, or where tests find them and no other marks score nearly as well; open for two
+        circles. After a bootstrap, ``source_arrow`` and the like are the shares with this mark at this end.
         """
         return edge_list.table(self)
 
