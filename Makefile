@@ -125,7 +125,7 @@ test-sanitize: .venv/ready  ## the tests of the compiled core and mutated calls 
 test-slow: .venv/ready  ## the figures that take minutes
 	$(RUN_TESTS) -m slow
 
-test-faults: .venv/ready  ## kill, fuzz and starve it, in large numbers; writes docs/faults.md (an hour)
+test-faults: .venv/ready  ## kill, fuzz and starve it, in large numbers; writes docs/developers/faults.md (an hour)
 	-$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r .ci/fuzz.txt
 	OMP_NUM_THREADS=1 DRBO_FUZZ_CASES=1000 DRBO_BOMBS=1 $(BIN)/python -m pytest -q tests/faults
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign kills --times 100

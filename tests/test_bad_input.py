@@ -1,4 +1,4 @@
-"""Every row of docs/bad-input.md is produced here, and says exactly what is printed; so are other mistakes."""
+"""Every row of docs/reference/bad-input.md is produced here, with exactly what is printed; so are other mistakes."""
 
 import gzip
 import re
@@ -27,7 +27,7 @@ from drbo.result.files.run_folder import CHECKPOINT
 from drbo.result.judge import judge
 from tests.results import make_result
 
-DOCUMENT = Path(__file__).parents[1] / "docs" / "bad-input.md"
+DOCUMENT = Path(__file__).parents[1] / "docs" / "reference" / "bad-input.md"
 
 
 SIZES = [1.81, 1.65, 1.7, 1.92, 1.59, 1.77, 1.83]

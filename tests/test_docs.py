@@ -20,12 +20,12 @@ from drbo.cli import main
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "drbo"
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
-PAGES += sorted((ROOT / "docs").glob("*.md"))
-PAGES += sorted((ROOT / "docs" / "results").glob("*.md"))
+PAGES += sorted((ROOT / "docs").rglob("*.md"))
 
 
 def _name(page: Path) -> str:
-    return page.name if page.parent.name != "results" else f"results/{page.name}"
+    """Return the name of a page: its place below docs, or that in the repository."""
+    return str(page.relative_to(ROOT / "docs" if page.is_relative_to(ROOT / "docs") else ROOT))
 
 
 TEXTS = {_name(page): page.read_text(encoding="utf-8") for page in PAGES}
@@ -89,7 +89,7 @@ def test_commands_exist_with_their_options(page, line):
 
 @pytest.mark.usefixtures("table")
 def test_the_commands_of_the_first_five_minutes_run():
-    ran = _typed(_blocks(TEXTS["getting-started.md"]))
+    ran = _typed(_blocks(TEXTS["guide/getting-started.md"]))
     assert len(ran) >= 6
     for line in ran:
         done = CliRunner().invoke(main, shlex.split(line)[1:])
@@ -99,11 +99,11 @@ def test_the_commands_of_the_first_five_minutes_run():
 @pytest.mark.usefixtures("table")
 def test_the_page_about_own_scores_works_from_an_empty_folder(monkeypatch):
     """The class of the page is saved as the page says, and its commands are typed as they stand there."""
-    code = next(code for kind, code in FENCE.findall(TEXTS["own-score.md"]) if "class AbsoluteError" in code)
+    code = next(code for kind, code in FENCE.findall(TEXTS["guide/own-score.md"]) if "class AbsoluteError" in code)
     Path("my_score.py").write_text(code.partition("\nx = ")[0], encoding="utf-8")
     pd.read_csv("table.csv").iloc[:60, :3].to_csv("table.csv", index=False)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    commands = [command for command in _commands(TEXTS["own-score.md"]) if "my_score:" in command]
+    commands = [command for command in _commands(TEXTS["guide/own-score.md"]) if "my_score:" in command]
     assert [command.split()[1] for command in commands] == ["fit", "resume"]
     for command in commands:
         done = CliRunner().invoke(main, shlex.split(command)[1:])
@@ -119,7 +119,7 @@ def _tests_of(path: Path) -> set[str]:
 
 
 #: What is named today; a page tells of names of earlier versions.
-TODAY = [text for page, text in TEXTS.items() if page != "migration.md"]
+TODAY = [text for page, text in TEXTS.items() if page != "reference/migration.md"]
 NAMED = sorted({span for text in TODAY for span in SPAN.findall(FENCE.sub("", text))})
 PUBLIC = {"DrBO": DrBO, "Result": Result, "Knowledge": Knowledge}
 
@@ -151,18 +151,18 @@ def test_named_functions_exist(name):
 @pytest.mark.parametrize("page", PAGES, ids=_name)
 def test_links_lead_to_files(page):
     for target in LINK.findall(FENCE.sub("", TEXTS[_name(page)])):
-        if not re.match(r"\w+:|gallery/", target):  # the gallery is made with the site
+        if not re.match(r"\w+:|(\.\./)*gallery/", target):  # the gallery is made with the site
             assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
 @pytest.mark.parametrize(
     ("query", "page"),
     [
-        ("custom score", "own-score.md"),
-        ("Excel", "getting-started.md"),
-        ("verbose", "getting-started.md"),
-        ("GPU", "getting-started.md"),
-        ("categorical", "scores.md"),
+        ("custom score", "guide/own-score.md"),
+        ("Excel", "guide/getting-started.md"),
+        ("verbose", "guide/getting-started.md"),
+        ("GPU", "guide/getting-started.md"),
+        ("categorical", "guide/scores.md"),
     ],
 )
 def test_a_search_of_the_site_finds_the_page_to_read(query, page):
@@ -180,7 +180,7 @@ def _rows(page: str, mark: str) -> list[list[str]]:
 
 def test_the_figures_of_the_readme_are_those_of_the_generated_tables():
     opening = " ".join(TEXTS["README.md"].partition("## Try it")[0].split())
-    found, runs = zip(*(map(int, row[3].split(" of ")) for row in _rows("exact.md", "agree")), strict=True)
+    found, runs = zip(*(map(int, row[3].split(" of ")) for row in _rows("guide/exact.md", "agree")), strict=True)
     assert found == runs
     assert f"All {sum(runs)} searches on tables with a known optimum ended at it" in opening
 
@@ -192,7 +192,7 @@ def test_the_figures_of_the_readme_are_those_of_the_generated_tables():
     assert [(int(evals), shd) for evals, shd in paper] == [(10_000, "2.0"), (50_000, "1.6")]
     assert "The paper reports 2.0 after 10,000 evaluations and 1.6 after 50,000" in opening
 
-    null = _rows("scores.md", "null test")
+    null = _rows("guide/scores.md", "null test")
     assert "each of nine scores" in opening
     assert len({row[0] for row in null if not row[0].startswith("auto")}) == 9
     assert max(float(row[6]) for row in null if row[3] == "20") == 0.25
@@ -201,7 +201,7 @@ def test_the_figures_of_the_readme_are_those_of_the_generated_tables():
 
 def test_the_method_links_ten_files_at_most_in_the_order_in_which_they_run():
     """The steps of the package in the order of its imports, the pipeline that runs them first."""
-    linked = re.findall(r"\(\.\./src/drbo/([\w/]+\.py)\)", TEXTS["method.md"])
+    linked = re.findall(r"\(\.\./\.\./src/drbo/([\w/]+\.py)\)", TEXTS["developers/method.md"])
     assert 0 < len(linked) <= 10
     assert len(set(linked)) == len(linked)
     assert linked[0] == "pipeline.py"
@@ -222,7 +222,7 @@ def _is_there(name: str) -> bool:
 
 def test_what_the_method_names_is_there():
     """Calls, options and values are checked with those of the other pages."""
-    words = set(re.findall(r"`([A-Za-z_]\w*(?:[/.]\w+)*)`", TEXTS["method.md"]))
+    words = set(re.findall(r"`([A-Za-z_]\w*(?:[/.]\w+)*)`", TEXTS["developers/method.md"]))
     paths = {word for word in words if "." not in word or word.endswith(".py")}
     names = {word for word in paths if not word.startswith("src")} - {"bge"}
     assert {"search/bayes", "gathering.py", "MarkedGraph", "combine"} <= names
@@ -232,5 +232,6 @@ def test_what_the_method_names_is_there():
 def test_at_most_36_000_words_are_written_by_hand():
     """Generated tables, and the pages of results and faults, which are generated whole, do not count."""
     made = re.compile(r"<!-- ([\w ]+): start -->.*?<!-- \1: end -->", re.DOTALL)
-    by_hand = {page: text for page, text in TEXTS.items() if not page.startswith("results/") and page != "faults.md"}
-    assert sum(len(made.sub("", text).split()) for text in by_hand.values()) <= 36_000
+    whole = ("results/", "developers/faults.md")
+    by_hand = [text for page, text in TEXTS.items() if not page.startswith(whole)]
+    assert sum(len(made.sub("", text).split()) for text in by_hand) <= 36_000

@@ -35,7 +35,7 @@ def page(made: str) -> str:
     text = (
         f"# Ablations\n\n{made}One knob of the paper's preset at a time: 20ER4, n = 1,000, 20,000 evaluations, pruned "
         "by |w| > 0.3. The paper's own value is the first line of each knob. Parts of our own search, one at a time: "
-        "[efficiency](../efficiency.md).\n\n"
+        "[efficiency](../evidence/efficiency.md).\n\n"
         "| knob | value | SHD | below the best score | seconds | data sets, machine |\n|---|---|---|---|---|---|\n"
     )
     for knob, values in ABLATED.items():

@@ -165,7 +165,7 @@ def sachs(rows: list[Row]) -> str:
         figures = " | ".join(spread((row[name] for row in part), digits) for name, digits in names)
         text += f"| {method} | {len(part)} | {figures} |\n"
     return (
-        text + "\nWhat these figures mean is said under [the paper's GP scores](../scores.md#the-papers-gp-scores).\n"
+        text + "\nFor what these figures mean, see [the paper's GP scores](../guide/scores.md#the-papers-gp-scores).\n"
     )
 
 

@@ -29,7 +29,7 @@ STUDIES = {
     "nongaussian": "linear effects with noise of many shapes: bic-ng beside bic-nv and LiNGAM",
     "orders": "the order search beside FLOP and BOSS (standardised) or DAGMA, GOLEM and EqVar (raw) on the same data",
     "own_score": "cross-validated scores of one's own: drbo beside hill climbing, tabu search, annealing and Optuna",
-    "pages": "size of reports and seconds to open them in Chromium; the pictures of docs/report.md",
+    "pages": "size of reports and seconds to open them in Chromium; the pictures of docs/guide/report.md",
     "prune_null": "how often the pruners keep a parent that has no effect",
     "real_tables": "real tables with known roots, tiers or graphs, by fit: are supported arrows right",
     "solution": "linear and nonlinear data: seconds to a given SHD",

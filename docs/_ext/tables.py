@@ -27,7 +27,7 @@ class Spreads(SphinxTransform):
 def widen(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: nodes.document | None) -> None:
     """Put the list of sections above a page with a wide table, not beside it; the style then gives it the room."""
     columns = [group["cols"] for group in doctree.findall(nodes.tgroup)] if doctree else []
-    if max(columns, default=0) >= WIDE and page != "api":
+    if max(columns, default=0) >= WIDE and page != "reference/api":
         context["meta"] = {**(context.get("meta") or {}), "hide-toc": True}
         if context.get("toc", "").count("<li>") > FEW:
             sections = f'<nav class="sections" aria-label="Sections of this page">{context["toc"]}</nav>'

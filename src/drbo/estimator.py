@@ -53,11 +53,11 @@ class DrBO(NamedParameters, FittedAttributes, BaseEstimator):
     knowledge : edges, tiers and limits that every evaluated graph satisfies.
     design : how the rows came about: experiments, groups, weights; see :class:`Design`.
     policy : what to do about missing values, types, constant and collinear columns; see :class:`DataPolicy`.
-    hidden : True: allow hidden common causes, for numbers with linear relations; see docs/hidden.md.
+    hidden : True: allow hidden common causes, for numbers with linear relations; see docs/guide/hidden.md.
     max_evals : maximum number of DAG evaluations; only DAGs with at least one new family count.
     time_limit : maximum wall-clock seconds.
     exact : True: prove optimality, or bound the gap, as far as ``time_limit`` and ``max_memory`` allow; False: never;
-        ``"auto"``: within a budget; None: as in the settings, whose default is ``"auto"``. See docs/exact.md.
+        ``"auto"``: within a budget; None: as in the settings, whose default is ``"auto"``. See docs/guide/exact.md.
     prune : method that removes weak edges: ``"auto"``, ``"none"``, ``"f-test"``, ``"odds"``, ``"threshold"``, ...
     random_state : an int makes the result reproducible.
     device : ``"auto"``, ``"cpu"`` or ``"cuda"``.
@@ -144,7 +144,7 @@ class DrBO(NamedParameters, FittedAttributes, BaseEstimator):
             :class:`~drbo.data.reading.source.Source`, what is known of a table
             (:class:`~drbo.data.statistics.statistics.Statistics`) or, for linear scores, the
             :class:`~drbo.data.statistics.sums.Sums` over its rows. A file whose fit would take more than the setting
-            ``max_memory`` is read piece by piece (docs/big-tables.md).
+            ``max_memory`` is read piece by piece (docs/guide/big-tables.md).
         y : ignored.
         sample_weight : (n,) a row of weight w counts as w equal rows, for linear scores and BGe and, with integer
             weights, for discrete scores. Rows of weight 0 are ignored.
@@ -256,7 +256,8 @@ class DrBO(NamedParameters, FittedAttributes, BaseEstimator):
             A file is read again.
         n, kind, block, clusters, progress : see :class:`drbo.claims.refits.resampling.Resampling`.
         warm : whether resamples on route orders start from the graph of the full table and stop early
-            (docs/confidence.md). On other routes, warm starts overstate the confidence, so they start from scratch.
+            (docs/guide/confidence.md). On other routes, warm starts overstate the confidence, so they start from
+            scratch.
         executor : an executor that fits resamples in parallel, such as a ``ProcessPoolExecutor``.
         keep : a file for finished resamples; the same bootstrap, or one with more resamples, continues from it.
         sample_weight : as in :meth:`fit`; a row keeps its weight in every resample.

@@ -1,4 +1,4 @@
-"""The large trials of ``make test-faults``, and the page docs/faults.md that is made from their outcome.
+"""The large trials of ``make test-faults``, and the page docs/developers/faults.md that is made from their outcome.
 
     python -m tests.faults.campaign kills --times 100
     python -m tests.faults.campaign moments
@@ -56,7 +56,7 @@ GUIDED = 5  # one guided case for so many at random: each takes several times as
 
 OUTCOME = Path(__file__).with_name("outcome.json")
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "faults.md"
+PAGE = ROOT / "docs" / "developers" / "faults.md"
 
 #: Searches that are killed, one for each route, and one with proposals under way on workers.
 SEARCHES: dict[str, dict[str, Any]] = {
@@ -487,7 +487,7 @@ def git(*words: str) -> str:
 
 
 def page() -> str:
-    """Return docs/faults.md."""
+    """Return docs/developers/faults.md."""
     kept = json.loads(OUTCOME.read_text())
     outcome = {name: item["value"] for name, item in kept.items()}
     rows = []

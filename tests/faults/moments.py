@@ -28,7 +28,7 @@ class Moment(NamedTuple):
 
     words: str
     place: str
-    follows: str  # for docs/faults.md
+    follows: str  # for docs/developers/faults.md
     call: int = 1
     inside: bool = False  # at the end of the function, not before it
 
@@ -37,7 +37,7 @@ FRESH = "the same `drbo fit` starts afresh: nothing was computed yet, and an old
 RESUME = (
     "`drbo resume` gives the result of an uninterrupted run; one of several searches is fitted again with `--force`"
 )
-#: Where a run is ended: with what is said about each in docs/faults.md.
+#: Where a run is ended: with what is said about each in docs/developers/faults.md.
 MOMENTS = {
     "reading": Moment("before the table is read", "drbo.cli.commands.fit.gathered", FRESH),
     "plan": Moment("before its command is saved", "drbo.result.files.plan.Plan.save", FRESH),

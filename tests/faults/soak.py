@@ -3,7 +3,7 @@
     python -m tests.faults.soak --minutes 60
 
 Prints a line a minute and, at the end, how memory grew over the second half of the run; the outcome goes to the page
-docs/faults.md. Not in CI: ``make soak``.
+docs/developers/faults.md. Not in CI: ``make soak``.
 """
 
 import argparse

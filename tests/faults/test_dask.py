@@ -240,7 +240,7 @@ def _certificates(folder):
 
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl to make certificates")
 def test_a_cluster_over_tls(alone, tmp_path):
-    """The command of docs/scaling-out.md: Dask's own settings name the certificates."""
+    """The command of docs/guide/scaling-out.md: Dask's own settings name the certificates."""
     settings = _certificates(tmp_path)
     pd.DataFrame(X).to_csv(tmp_path / "t.csv", index=False, header=list("abcde"))
     with dask.config.set(settings):

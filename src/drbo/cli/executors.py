@@ -94,7 +94,7 @@ def _check_certificates(distributed: Any, address: str) -> None:
     """Refuse a TLS address without usable certificates: Dask's client would fail late and hang when it is closed."""
     if not address.startswith("tls://"):
         return
-    hint = "set distributed.comm.tls in Dask's configuration; docs/scaling-out.md lists the variables"
+    hint = "set distributed.comm.tls in Dask's configuration; docs/guide/scaling-out.md lists the variables"
     try:
         context = distributed.Security().get_connection_args("client").get("ssl_context")
     except OSError as error:

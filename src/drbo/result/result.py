@@ -273,7 +273,7 @@ class Result:
         ``p_link``, the probability of an edge in either direction, if anything valid can be said about that. After a
         bootstrap, ``frequency`` is the share of resamples with this edge, ``link_frequency`` in either direction.
 
-        The edges of a PAG have a ``mark_source`` and a ``mark_target``: tail, arrow or circle (docs/hidden.md). A
+        The edges of a PAG have a ``mark_source`` and a ``mark_target``: tail, arrow or circle (docs/guide/hidden.md). A
         ``visible`` one is supported, and nothing hidden can cause both of its ends. ``direction`` is supported where
         the knowledge gives the marks, or where tests find them and no other marks score nearly as well; open for two
         circles. After a bootstrap, ``source_arrow`` and the like are the shares with this mark at this end.

@@ -73,7 +73,7 @@ HEADINGS = {
 @group_option
 @click.option("--weights", metavar="COLUMN", help="Row weights, in this column (not a variable); w counts as w rows.")
 @score_options
-@click.option("--hidden", is_flag=True, help="Allow hidden common causes: the answer is a PAG (docs/hidden.md).")
+@click.option("--hidden", is_flag=True, help="Allow hidden common causes: the answer is a PAG (docs/guide/hidden.md).")
 @click.option(
     "--max-evals", type=COUNT, metavar="N", help="Maximum number of graphs to evaluate.  [default: set by the preset]"
 )
@@ -105,7 +105,7 @@ def fit(data: tuple[Path, ...], output: Path | None, force: bool, as_json: bool,
 
     DATA is a CSV, TSV, Excel, Parquet, Feather, NPZ or NPY file, a table of an SQLite or DuckDB database
     (file.db::table), or - for standard input, with one named column per variable; or a folder of Parquet files, or
-    files of 'drbo moments'. Large tables are read piece by piece (docs/big-tables.md). Ctrl-C ends the search and
+    files of 'drbo moments'. Large tables are read piece by piece (docs/guide/big-tables.md). Ctrl-C ends the search and
     returns the best graph so far. With -o the search is saved at regular intervals; 'drbo resume DIR' continues it.
 
     \b

@@ -40,7 +40,7 @@ def moments(
 
     DATA is a Parquet file or a folder of them, a text file (.csv, .tsv, .txt), a table of an SQLite or DuckDB database
     (file.db::table), or moments, which are added up. Files are read once, in blocks, whatever their size. Moments
-    from several data owners can be fitted together, so that no row leaves its owner (docs/big-tables.md says what
+    from several data owners can be fitted together, so that no row leaves its owner (docs/guide/big-tables.md says what
     moments reveal). Rows with a missing value are only counted. If the command fails, is interrupted or reaches its
     time limit, what it has summed up is kept, and the same command continues there.
 

@@ -82,7 +82,7 @@ def _of_arrows(result: Result) -> list[str]:
     words = [
         "Every common cause of two variables is a column of the table. A hidden common cause can add an edge "
         "between its effects or reverse an arrow. If there may be one, fit again with hidden=True (--hidden), "
-        "which allows hidden causes (docs/hidden.md).",
+        "which allows hidden causes (docs/guide/hidden.md).",
         *([f"{hidden[0].upper()}{hidden[1:]}."] if hidden else []),
         _independence(result),
         *result.scoring.words,

@@ -184,7 +184,7 @@ class ArrowReading(Reading):
 
     def _assumptions(self) -> list[str]:
         result = self.result
-        lines = ["assumptions  no common cause is hidden; --hidden does not assume this (docs/hidden.md)"]
+        lines = ["assumptions  no common cause is hidden; --hidden does not assume this (docs/guide/hidden.md)"]
         if words := hidden_words(result):
             lines.append(f"{'':<12} {printable(words)}")
         grounds = {one.ground for one in result.directions}
@@ -193,7 +193,7 @@ class ArrowReading(Reading):
             lines += [f"{'':<12} {words}" for words in told]
         if any(one.direction == "assumed" for one in result.directions):
             rest = "the margins of the score" if result.score_equivalent else printable(result.scoring.assumption)
-            unconfirmed = f"assumed directions rest on {rest}, which the data do not confirm (docs/directions.md)"
+            unconfirmed = f"assumed directions rest on {rest}, which the data do not confirm (docs/guide/directions.md)"
             lines.append(f"{'':<12} {unconfirmed}")
         return lines
 

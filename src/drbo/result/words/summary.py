@@ -141,7 +141,7 @@ def _experiment_lines(result: "Result") -> list[str]:
     more = len(found.targets) - len(shown)
     words = "; ".join(shown) + (f"; {more} more: see targets" if more else "")
     counts = f"{len(found.labels) - 1} beside the control '{printable(found.labels[0])}' ({found.rows[0]} rows)"
-    remarks = ["small drift between experiments also looks like targets (docs/experiments.md)"] if shown else []
+    remarks = ["small drift between experiments also looks like targets (docs/guide/experiments.md)"] if shown else []
     return [
         f"experiments  {counts}",
         f"targets      {len(found.targets)}" + (f": {words}" if shown else ""),
