@@ -338,7 +338,7 @@ CLOCKS = {
     "cli/commands/resume.py": "the date that resamples were added to a run",
     "progress.py": "shows how far a search is",
     "claims/refits/resampling.py": "decides when finished resamples are saved, not which ones are made",
-    "claims/answer/findings.py": "the end of a proof: infinite without a time limit",
+    "claims/answer/best_known.py": "the end of a proof: infinite without a time limit",
     "search/exact/useful_parents.py": "Effort ends by the clock with a time limit alone, else by counts",
     "search/checkpoint/saver.py": "decides when a search is saved",
     "search/stopping.py": "records seconds, and asks callbacks once a second whether to stop",

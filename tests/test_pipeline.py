@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from drbo import DrBO, Knowledge, Settings
-from drbo.claims.answer.findings import look_back
+from drbo.claims.answer.best_known import best_known
 from drbo.data.files.simulate import simulate
 from drbo.deadline import Deadline, OutOfTimeError, Stop, current
 from drbo.machine.torch_device import has_torch
@@ -57,14 +57,14 @@ def test_a_run_that_ends_after_the_search_says_so(monkeypatch, stop, words):
     """The search ended by itself, but not what follows it: the graph may miss a proof or the pruning."""
 
     def late(*arguments):
-        found = look_back(*arguments)
+        found = best_known(*arguments)
         if stop is Stop.INTERRUPTED:
             current().stop()
         else:
             current().limit(0.0)
         return found
 
-    monkeypatch.setattr("drbo.claims.answer.stages.look_back", late)
+    monkeypatch.setattr("drbo.claims.answer.stages.best_known", late)
     with Deadline():
         result = rain.model(max_evals=20).fit(rain.frame()).result_
     assert result.stopped.startswith("budget exhausted: 20 evaluations")

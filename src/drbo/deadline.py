@@ -7,7 +7,7 @@ function; :func:`current` returns it. Deadlines nest: an inner one also ends whe
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from enum import StrEnum
 from threading import Event, Thread
@@ -245,15 +245,18 @@ def no_deadline() -> Iterator[None]:
 def finishing() -> Iterator[Deadline]:
     """Give what was found the time to be told: what is left, and LEAST_SECONDS where the time is over.
 
+    Who asks to stop during it ends it.
+
     Examples
     --------
     >>> with Deadline(0.0), finishing() as deadline:
     ...     0 < deadline.left() <= LEAST_SECONDS
     True
     """
-    left = current().left()
-    with no_deadline(), Deadline(None if left == math.inf else max(left, LEAST_SECONDS)) as deadline:
-        yield deadline
+    late = current().over()
+    limit = LEAST_SECONDS if late else None
+    with no_deadline() if late else nullcontext(), Deadline(limit, least=LEAST_SECONDS) as end:
+        yield end
 
 
 def grace(seconds: float) -> float:

@@ -19,18 +19,18 @@ import drbo
 from drbo.arrays import Floats
 from drbo.choices import ScoreChoice
 from drbo.claims.ancestral import unclimbed
-from drbo.claims.answer.findings import claims_of
 from drbo.claims.answer.prune import linear_weights
 from drbo.claims.answer.stages import STAGES, Answer, improved
-from drbo.claims.checks.experiment_check import Mechanisms
-from drbo.claims.checks.noise_check import NoiseClaim
+from drbo.claims.checks.alternatives import EdgeMargins
+from drbo.claims.checks.proof import ProofClaim
 from drbo.claims.checks.row_audit import RowAudit
 from drbo.claims.claim import Context, Inquiry
-from drbo.claims.denial import ClaimRecord, in_order
+from drbo.claims.denial import ClaimRecord
 from drbo.claims.experiments import shared_weights
 from drbo.claims.record import Claims
 from drbo.claims.registry import CLAIMS
 from drbo.claims.runner import NO_TIME, Rulings, run_claims
+from drbo.claims.told import claims_of
 from drbo.data.checks.facts import Audit, Finding
 from drbo.data.checks.impute import imputations
 from drbo.data.checks.prepare import Prepared
@@ -64,6 +64,7 @@ from drbo.settings import Settings
 #: for them, and at most this share of it.
 MOST_KEPT_BACK = 0.25
 #: What a run leaves out when the time is over.
+NO_MARGINS = "margins and alternative equivalence classes were not computed: time ran out"
 NO_DIGEST = "the table was not hashed, so it cannot be recognised later as the data of this fit: time ran out"
 NO_CHECKPOINT = "the search was not saved: time ran out before it began"
 NO_WEIGHTS = "linear weights were not computed: time ran out"
@@ -166,12 +167,14 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
     deadline.answer_with(partial(so_far, problem, deadline))
     answer = improved(Answer.of(outcome), inquiry)
     late = deadline.over()
-    with finishing():  # once for all that follows
+    with finishing() as end:  # once for all that follows
         for stage in STAGES:
             answer = stage(answer, inquiry)
+        weights = _weights(problem, answer)
         asked = problem.settings.claims
         rulings = run_claims(CLAIMS, Context(inquiry=inquiry, answer=answer), "" if asked else NOT_ASKED)
-        weights = _weights(problem, answer)
+    if end.interrupted:
+        deadline.stop()
     unhashed = problem.table.large and (late or problem.is_hurried)
     notes = (*problem.data.notes, *answer.outcome.notes, *answer.notes, *_skipped(inquiry, rulings))
     notes = (*notes, *([NO_DIGEST] if unhashed else []), *([] if weights is not None else [NO_WEIGHTS]))
@@ -226,13 +229,16 @@ def _skipped(inquiry: Inquiry, rulings: Rulings) -> tuple[str, ...]:
     """Return what there is to say about claims that were not made."""
     if inquiry.hidden:
         return ()
+    notes = [*([] if inquiry.control.n_rows else [NO_ROWS])]
+    if any(one.name == EdgeMargins.name and one.why not in ("", NOT_ASKED) for one in rulings.made):
+        notes.append(NO_MARGINS)
     titles, left_out = {claim.name: claim.title for claim in CLAIMS}, dict[str, list[str]]()
     for one in rulings.made:
         if one.status == "skipped" and one.grounds:
             left_out.setdefault(one.why, []).append(titles[one.name])
     words = "left out, so directions that it could deny are assumed"
     told = [f"{words}: {', '.join(some)} ({why})" for why, some in left_out.items()]
-    return (*([] if inquiry.control.n_rows else [NO_ROWS]), *told)
+    return (*notes, *told)
 
 
 def _result(
@@ -245,7 +251,7 @@ def _result(
 ) -> Result:
     """Return an answer and all that is said about it, over the given columns."""
     table, job, score, request = problem.table, problem.job, problem.score, problem.request
-    pruned, outcome, findings = job.restored(answer.dag), answer.outcome, answer.findings
+    pruned, outcome = job.restored(answer.dag), answer.outcome
     raw, standardised = weights or (None, None)
     result = Result(
         names=table.names,
@@ -265,14 +271,8 @@ def _result(
             words=score.words,
         ),
         search=_search_record(problem, outcome),
-        proof=findings.proof,
-        claims=replace(
-            claims_of(findings, job.columns, table.names),
-            noise=in_order(rulings.records.get(NoiseClaim.name, ()), table.names),
-            denials=in_order(rulings.denials, table.names),
-            made=rulings.made,
-            experiments=rulings.records.get(Mechanisms.name, answer.experiments),
-        ),
+        proof=rulings.records.get(ProofClaim.name),
+        claims=claims_of(answer, rulings, job.restored, table.names),
         knowledge=request.knowledge,
         table=TableRecord(
             n_rows=table.n,

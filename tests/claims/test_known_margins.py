@@ -30,8 +30,8 @@ def test_with_all_families_known_the_climbs_find_the_exact_margins(solved):
     evaluator, best = solved
     for node in range(4):
         evaluator.families(families_of(4, node))
-    exact = Alternatives(all_tables(evaluator, Constraints.none(4)), evaluator.score).margins(best)
-    found = KnownAlternatives(evaluator, best, None).margins()
+    exact = Alternatives(all_tables(evaluator, Constraints.none(4)), evaluator.score, best).margins
+    found = KnownAlternatives(evaluator, best, None).margins
     np.testing.assert_allclose(found.removed, exact.removed, atol=1e-7)
     np.testing.assert_allclose(found.reversed, exact.reversed, atol=1e-7)
     assert not found.exact
@@ -41,16 +41,16 @@ def test_with_all_families_known_the_climbs_find_the_exact_margins(solved):
 def test_a_neighbourhood_gives_an_upper_bound_for_every_edge(solved, climbed, monkeypatch):
     evaluator, best = solved
     monkeypatch.setattr(known_margins, "MAX_CLIMBED", 10_000 if climbed else 0)
-    exact = Alternatives(all_tables(evaluator, Constraints.none(4)), evaluator.score).margins(best)
+    exact = Alternatives(all_tables(evaluator, Constraints.none(4)), evaluator.score, best).margins
     fresh = Evaluator(evaluator.score, Settings())
     fresh.evaluate(best[None])
     fresh.families(neighbours(best))
     others = KnownAlternatives(fresh, best, None)
-    found = others.margins()
+    found = others.margins
     assert (found.removed[best] >= exact.removed[best] - 1e-7).all()
     there = ~np.isnan(found.reversed[best])
     assert (found.reversed[best][there] >= exact.reversed[best][there] - 1e-7).all()
-    classes = others.classes(4)
+    classes = others.classes[:4]
     keys = [dag_to_cpdag(other.dag).tobytes() for other in classes]
     assert len(set(keys)) == len(keys)
     assert all(is_acyclic(other.dag) for other in classes)
@@ -64,7 +64,7 @@ def test_in_a_large_graph_only_the_nodes_of_an_edge_choose_again(monkeypatch):
     top = evaluator.evaluate(data.dag[None]).scores[0]
     evaluator.families(neighbours(data.dag))
     others = KnownAlternatives(evaluator, data.dag, None)
-    found = others.margins()
+    found = others.margins
     for a, b in np.argwhere(data.dag):
         less, turned = data.dag.copy(), data.dag.copy()
         less[a, b] = turned[a, b] = False
@@ -73,9 +73,9 @@ def test_in_a_large_graph_only_the_nodes_of_an_edge_choose_again(monkeypatch):
         assert np.isfinite(found.reversed[a, b]) or not is_acyclic(turned)
         if is_acyclic(turned):
             assert found.reversed[a, b] <= top - evaluator.evaluate_one(turned).scores[0] + 1e-7
-    assert all(is_acyclic(other.dag) for other in others.classes(10))
+    assert all(is_acyclic(other.dag) for other in others.classes)
     monkeypatch.setattr(known_margins, "MAX_CLASS_NODES", 11)
-    assert len(others.classes(10)) == 1
+    assert len(KnownAlternatives(evaluator, data.dag, None).classes) == 1
 
 
 def test_rows_that_the_knowledge_allows():
@@ -88,20 +88,20 @@ def test_posterior_by_chains_is_that_of_the_exact_sum_over_orders(solved, monkey
     evaluator, best = solved
     for node in range(4):
         evaluator.families(families_of(4, node))
-    found = KnownAlternatives(evaluator, best, None).posterior(-0.7, seed=1)
+    found, prior = KnownAlternatives(evaluator, best, None).posterior(0.75)
     monkeypatch.setattr(posterior, "MAX_DAG_SUM", 3)
-    logs = posterior.evidence(all_tables(evaluator, Constraints.none(4)).shares(evaluator.score), evaluator.score)
-    exact = posterior.edge_sums(logs - 0.7 * np.bitwise_count(np.arange(8)))
+    exact, other = Alternatives(all_tables(evaluator, Constraints.none(4)), evaluator.score, best).posterior(0.75)
     np.testing.assert_allclose(found, exact, atol=0.03)
+    assert prior == f"{other}, sampled by MCMC"
     monkeypatch.setattr(known_margins, "MAX_SPREAD", 0.0)
-    assert KnownAlternatives(evaluator, best, None).posterior(-0.7, seed=1) is None  # chains that disagree
+    assert KnownAlternatives(evaluator, best, None).posterior(0.75) == (None, "")  # chains that disagree
 
 
 def test_no_posterior_where_an_order_has_no_known_dag(solved):
     evaluator, best = solved
     fresh = Evaluator(evaluator.score, Settings())
     fresh.evaluate(best[None])
-    assert KnownAlternatives(fresh, best, None).posterior(0.0, seed=0) is None
+    assert KnownAlternatives(fresh, best, None).posterior(None) == (None, "")
 
 
 def test_an_edge_is_turned_within_the_order(rng):

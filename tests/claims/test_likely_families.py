@@ -48,7 +48,7 @@ def test_what_was_scored_before_changes_nothing(data):
         busy.families(families_of(D, node)[np.arange(node, 1 << (D - 1), 3)])
     assert likely_families(busy, free, data.dag, None).keys() == found.keys()
     assert len(found) < D << (D - 1)
-    apart = [KnownAlternatives(one, data.dag, None, found).margins() for one in (busy, _evaluator(data))]
+    apart = [KnownAlternatives(one, data.dag, None, found).margins for one in (busy, _evaluator(data))]
     np.testing.assert_array_equal(apart[0].removed, apart[1].removed)
 
 

@@ -19,14 +19,14 @@ def _setup(name, seed, every_dag):
     best = every_dag[np.argmax(scores)]
     level = evaluator.score.level_of(evaluator.evaluate(best[None]).local[0])
     tables = all_tables(evaluator, Constraints.none(4))
-    return scores, best, Alternatives(tables, evaluator.score, level)
+    return scores, best, Alternatives(tables, evaluator.score, best, level)
 
 
 @pytest.mark.parametrize("name", ["bic-nv", "bge", "bic-ev"])
 @pytest.mark.parametrize("seed", range(6))
 def test_margins_against_all_dags(name, seed, every_dag):
     scores, best, others = _setup(name, seed, every_dag)
-    margins = others.margins(best)
+    margins = others.margins
     assert margins.exact == (name != "bic-ev")
     assert np.isnan(margins.removed[~best]).all()
     for a, b in np.argwhere(best):
@@ -48,8 +48,8 @@ def class_of_each(every_dag):
 @pytest.mark.parametrize("name", ["bic-nv", "bic-ev"])
 @pytest.mark.parametrize("seed", range(10))
 def test_classes_are_distinct_and_the_runner_up_is_exact(name, seed, every_dag, class_of_each):
-    scores, best, others = _setup(name, seed, every_dag)
-    found = others.classes(best, 5)
+    scores, _, others = _setup(name, seed, every_dag)
+    found = others.classes[:5]
     keys = [dag_to_cpdag(other.dag).tobytes() for other in found]
     assert len(set(keys)) == len(keys) == 5
     values = [other.score for other in found]
@@ -71,8 +71,8 @@ def test_margins_over_known_families_are_upper_bounds(every_dag):
     free = Constraints.none(4)
     _, best, others = _setup("bge", 1, every_dag)
     evaluator.evaluate(np.concatenate([best[None], every_dag[rng.choice(543, 12)]]))
-    known = Alternatives(tables_of(evaluator.known()[0], evaluator, free), evaluator.score).margins(best)
-    full = others.margins(best)
+    known = Alternatives(tables_of(evaluator.known()[0], evaluator, free), evaluator.score, best).margins
+    full = others.margins
     assert not known.exact
     for some, everything in ((known.removed, full.removed), (known.reversed, full.reversed)):
         there = best & ~np.isnan(some)

@@ -19,6 +19,8 @@ class Fake:
     denies: tuple = ("class",)
     title: str = "A test"
     always: bool = False
+    at_hand: bool = False
+    ends: type = OutOfTimeError
     runs: int = 0
 
     def relevant(self, context):
@@ -30,7 +32,7 @@ class Fake:
     def run(self, context):
         self.runs += 1
         if self.fails:
-            raise OutOfTimeError
+            raise self.ends
         return Ruling(f"{self.name} after {sorted(context.done)}", denials(self, {("a", "b"): "No."}))
 
 
@@ -78,3 +80,18 @@ def test_claims_that_nobody_asked_for_are_skipped_but_for_those_that_take_a_mome
     found = _run(*some, unasked="nobody asked")
     assert [claim.runs for claim in some] == [1, 0, 0]
     assert _status(found) == {"first": ("ran", ""), "second": ("skipped", "nobody asked"), "third": ("irrelevant", "")}
+
+
+def test_what_is_at_hand_is_told_when_the_time_is_over():
+    with Deadline(0.0):
+        found = _run(Fake("known", at_hand=True), Fake("other"))
+    assert _status(found) == {"known": ("ran", ""), "other": ("skipped", NO_TIME)}
+
+
+def test_who_interrupts_a_claim_gets_those_that_were_made():
+    with Deadline() as deadline:
+        found = _run(Fake("first"), Fake("second", fails=True, ends=KeyboardInterrupt), Fake("third"))
+    assert _status(found) == {
+        "first": ("ran", ""), "second": ("skipped", "interrupted"), "third": ("skipped", "interrupted"),
+    }  # fmt: skip
+    assert deadline.interrupted

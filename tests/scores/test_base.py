@@ -6,7 +6,9 @@ import pytest
 from drbo import DrBO
 from drbo.data.statistics.statistics import Statistics
 from drbo.errors import ScoreError, SettingsError
+from drbo.independence.set_tests import MOST_ROWS, OneByOne, PartialCorrelations
 from drbo.scores.base import Score
+from drbo.scores.discrete import BDeu
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
 from drbo.scores.registry import build_score
@@ -212,3 +214,27 @@ def test_a_score_that_takes_rows_has_a_relative_on_a_quarter_of_them(rng):
     assert len(np.unique(rows)) == 25
     assert relative.score.local(families) == pytest.approx(-np.var(values[rows][:, [0, 2]], axis=0) - [0, 2])
     assert ByRows(Statistics.from_array(values[:50])).relatives() == ()  # a quarter would be too few rows
+
+
+def test_many_rows_of_categories_are_sampled_with_the_seed(rng):
+    codes = (rng.random((MOST_ROWS + 500, 2)) > 0.5).astype(float)
+    table = Statistics(codes, ("a", "b"), ("categorical",) * 2, (("x", "y"),) * 2)
+    first, second = (BDeu(table).set_tests(table, 0) for _ in range(2))
+    one, two = (tests.p_values(0, 1, np.empty((1, 0), dtype=int))[0] for tests in (first, second))
+    assert one == two
+
+
+def test_rows_that_are_counted_are_sampled_by_their_counts(rng):
+    codes, weights = (rng.random((MOST_ROWS + 500, 2)) > 0.5).astype(float), rng.integers(1, 9, MOST_ROWS + 500)
+    table = Statistics(codes, ("a", "b"), ("categorical",) * 2, (("x", "y"),) * 2, weights=weights.astype(float))
+    counted = BDeu(table).set_tests(table, 0)._tests
+    assert counted.weights.sum() == MOST_ROWS
+    assert 0 < len(counted.weights) < table.n_rows
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [*((one, PartialCorrelations) for one in ("bic-nv", "bge", "splines", "splines-ranks")), ("mixed", OneByOne)],
+)
+def test_a_score_has_the_tests_of_its_relations(name, kind, table):
+    assert isinstance(build_score(name, table).set_tests(table, 0), kind)

@@ -111,6 +111,7 @@ class Claim(ABC):
     denies : the grounds of support that it may deny. Where the claim applies and is skipped, they support nothing.
     repeated : it is made again for halves of the rows (:mod:`drbo.claims.checks.stability`).
     always : it is made even where the settings ask for no claims, because it takes a moment.
+    at_hand : it only tells what was computed for the answer, so it is made even when the time is over.
     """
 
     name: ClassVar[str]
@@ -119,6 +120,7 @@ class Claim(ABC):
     denies: ClassVar[tuple[Ground, ...]] = ()
     repeated: ClassVar[bool] = True
     always: ClassVar[bool] = False
+    at_hand: ClassVar[bool] = False
 
     def relevant(self, context: Context) -> bool:
         """Tell whether the claim has anything to say: by default about arrows, unless causes may be hidden."""

@@ -8,8 +8,10 @@ import numpy as np
 
 from drbo import _core
 from drbo.arrays import Bools, Floats, Indices, Ints
-from drbo.claims.margins import OtherClass
+from drbo.claims.margins import TOP, OtherClass, built_from
 from drbo.claims.probabilities import order_sampling
+from drbo.claims.probabilities.edge_prior import edge_log_odds
+from drbo.claims.probabilities.posterior import expected_parents, words
 from drbo.claims.record import Margins
 from drbo.deadline import current
 from drbo.graph.dag import pattern, topological_order
@@ -63,11 +65,11 @@ class KnownAlternatives:
     >>> dag = np.array([[0, 1, 0], [0, 0, 0], [0, 0, 0]], dtype=bool)
     >>> best = evaluator.evaluate(dag[None])
     >>> others = KnownAlternatives(evaluator, dag, None)
-    >>> np.isnan(others.margins().removed[0, 1]).item()  # nothing else is known
+    >>> np.isnan(others.margins.removed[0, 1]).item()  # nothing else is known
     True
     >>> near = Families.from_sets(3, [(0, ()), (0, (1,)), (1, ()), (1, (0,)), (2, ())])
     >>> _ = evaluator.families(near)
-    >>> margins = KnownAlternatives(evaluator, dag, None, near).margins()
+    >>> margins = KnownAlternatives(evaluator, dag, None, near).margins
     >>> bool(margins.removed[0, 1] > 100), margins.reversed[0, 1].round(6).item()
     (True, 0.0)
     """
@@ -88,10 +90,11 @@ class KnownAlternatives:
         self._changed: list[_Change] = []
         self._last: tuple[int, set[int]] = -1, set()
         self._starts = np.searchsorted(self._nodes, np.arange(len(dag) + 1))
-        self.n_families = len(rows)
+        self.over = built_from(len(rows))
 
+    @cached_property
     def margins(self) -> Margins:
-        """Return upper bounds of the margins of the edges."""
+        """Upper bounds of the margins of the edges."""
         top = self._score(self.dag)
         removed, turned = np.full(self.dag.shape, np.nan), np.full(self.dag.shape, np.nan)
         deadline = current()
@@ -111,8 +114,10 @@ class KnownAlternatives:
             values[np.abs(values) < 1e-9 * (1.0 + abs(top))] = 0.0
         return Margins(removed, turned, exact=False)
 
-    def classes(self, count: int) -> list[OtherClass]:
-        """Return the best DAG and the best of other classes that :meth:`margins` met."""
+    @cached_property
+    def classes(self) -> list[OtherClass]:
+        """The best DAG and the best of other classes that :attr:`margins` met."""
+        _ = self.margins
         found = [OtherClass(self.dag.copy(), self._score(self.dag))]
         if len(self.dag) > MAX_CLASS_NODES:
             return found
@@ -120,7 +125,7 @@ class KnownAlternatives:
         nearest = sorted(self._changed, key=lambda change: -change.score)[:MAX_CLASSES]
         for other in sorted([*self._found, *map(self._with, nearest)], key=lambda other: -other.score)[:MAX_CLASSES]:
             deadline.check()
-            if len(found) == count:
+            if len(found) == TOP:
                 break
             key = pattern(other.dag).tobytes()
             if key not in seen:
@@ -128,15 +133,13 @@ class KnownAlternatives:
                 found.append(other)
         return found
 
-    def posterior(self, log_odds: float, seed: int) -> Floats | None:
-        """Return the probability (d, d) of each edge over orders and these families; None where chains disagree.
-
-        Parameters
-        ----------
-        log_odds : of an edge, before the data are seen.
-        """
-        found = self.chains(log_odds, seed)
-        return found.edges.mean(axis=0) if found is not None and found.spread <= MAX_SPREAD else None
+    def posterior(self, parents: float | None) -> tuple[Floats | None, str]:
+        """Return the probability (d, d) of each edge by chains over orders, and the prior; None where they disagree."""
+        mean, why = expected_parents(self.dag, parents)
+        found = self.chains(edge_log_odds(len(self.dag), mean, "orders"), seed=0)
+        if found is None or found.spread > MAX_SPREAD:
+            return None, ""
+        return found.edges.mean(axis=0), words(mean, why, "orders of the columns, sampled by MCMC")
 
     def chains(self, log_odds: float, seed: int) -> "Chains | None":
         """Return what chains over orders saw; None: some order has no DAG of these families."""

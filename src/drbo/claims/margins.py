@@ -6,17 +6,23 @@ nodes forward and one backward give the best DAG under any condition on one node
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
+from typing import Protocol
 
 import numpy as np
 
-from drbo.arrays import Bools
+from drbo.arrays import Bools, Floats
+from drbo.claims.probabilities.posterior import by_sums, evidence
 from drbo.claims.record import Margins
 from drbo.deadline import current
 from drbo.graph.dag import dag_to_cpdag, skeleton, v_structures
 from drbo.scores.base import Score
 from drbo.search.exact import subset_kernels
 from drbo.search.exact.family_tables import FamilyTables
+
+#: Equivalence classes listed.
+TOP = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +31,32 @@ class OtherClass:
 
     dag: Bools  # (d, d)
     score: float
+
+
+class OtherGraphs(Protocol):
+    """The best graphs beside one, among those that can be made of some families."""
+
+    dag: Bools  # (d, d) the one
+
+    @property
+    def over(self) -> str:
+        """The DAGs that the rest speaks of, in words."""
+
+    @property
+    def margins(self) -> Margins:
+        """What the score loses when an edge goes or turns."""
+
+    @property
+    def classes(self) -> list[OtherClass]:
+        """The best DAG of each of the best equivalence classes that were found; the first is that of the graph."""
+
+    def posterior(self, parents: float | None) -> tuple[Floats | None, str]:
+        """Return the probability (d, d) of each edge, None where it is not known, and the prior in words."""
+
+
+def built_from(n_families: int) -> str:
+    """Return the DAGs that claims speak of where they are over some families."""
+    return f"DAGs built from {n_families:,} families"
 
 
 class Alternatives:
@@ -36,12 +68,13 @@ class Alternatives:
     >>> from drbo.data.statistics.statistics import Statistics
     >>> score = Score(Statistics.from_array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]]))
     >>> best = np.array([[0, 1], [0, 0]], dtype=bool)
-    >>> margins = Alternatives(tables, score).margins(best)
+    >>> margins = Alternatives(tables, score, best).margins
     >>> margins.removed[0, 1].item(), margins.reversed[0, 1].item()
     (3.0, 2.0)
     """
 
-    def __init__(self, tables: FamilyTables, score: Score, level: float | None = None) -> None:
+    def __init__(self, tables: FamilyTables, score: Score, dag: Bools, level: float | None = None) -> None:
+        self.dag = dag
         self.tables = tables
         self.score = score
         self.level = level
@@ -53,8 +86,14 @@ class Alternatives:
         self._deadline.check()
         self._after = subset_kernels.backward(self._best)
 
-    def margins(self, dag: Bools) -> Margins:
-        """Return the margins of the edges of the best DAG."""
+    @property
+    def over(self) -> str:
+        return "all DAGs" if self.tables.complete else built_from(self.tables.n_families)
+
+    @cached_property
+    def margins(self) -> Margins:
+        """The margins of the edges of the best DAG."""
+        dag = self.dag
         top = self._score_of(dag)
         removed, turned = np.full(dag.shape, np.nan), np.full(dag.shape, np.nan)
         edges = np.argwhere(dag).tolist()
@@ -73,13 +112,15 @@ class Alternatives:
             values[np.abs(values) < small] = 0.0
         return Margins(removed, turned, self.tables.complete and self.level is None)
 
-    def classes(self, dag: Bools, count: int) -> list[OtherClass]:
-        """Return the best DAG and the best of other equivalence classes, best first.
+    @cached_property
+    def classes(self) -> list[OtherClass]:
+        """The best DAG and the best of other equivalence classes, best first.
 
         Each is the best DAG under one change: a pair not joined, joined, an edge turned, a new collider. The second
         best class differs from the best one by such a change, so it is exact where the tables are; the others are the
         best found.
         """
+        dag, count = self.dag, TOP
         changes = list(_changes(dag))
         values = np.array(subset_kernels.on_threads(lambda k: self._value(changes[k]), len(changes)) or [0.0])
         seen = {dag_to_cpdag(dag).tobytes()}
@@ -94,6 +135,10 @@ class Alternatives:
                 found.append(OtherClass(other, self._score_of(other)))
         best, *others = found
         return [best, *sorted(others, key=lambda other: -other.score)][:count]
+
+    def posterior(self, parents: float | None) -> tuple[Floats, str]:
+        """Return the probability (d, d) of each edge, and the prior in words."""
+        return by_sums(evidence(self.shares, self.score), self.dag, parents)
 
     def _value(self, change: "Change") -> float:
         """Return the best score under a change: exact for an additive score, else that of the DAG found."""

@@ -41,6 +41,8 @@ Graph = Annotated[Bools, Stored("dd", "|b1")]
 Matrix = Annotated[Floats, Stored("dd", "<f8")]
 EdgeValues = Annotated[Floats, Stored("dd", "<f8", at_edges=True)]
 Vector = Annotated[Floats, Stored("d", "<f8")]
+#: Returns a matrix over columns in another order.
+Arrange = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 #: Marks of a graph, coded as in :mod:`drbo.graph.marks`.
 MarkMatrix = Annotated[npt.NDArray[np.int8], Stored("dd", "|i1")]
 #: ``forward``: this direction fits and the reverse does not. ``reverse``: the other way round. ``neither`` fits.
@@ -76,6 +78,18 @@ class Margins:
     removed: Matrix  # (d, d) best minus the best with the two nodes not joined; NaN where there is no edge
     reversed: Matrix  # (d, d) best minus the best with the edge turned round; NaN also where no DAG has it so
     exact: bool  # over all DAGs; else over those made of known families: a margin is then an upper bound
+
+    def rearranged(self, arrange: Arrange) -> "Margins":
+        """Return the record over columns in another order."""
+        return Margins(arrange(self.removed), arrange(self.reversed), self.exact)
+
+
+@dataclass(frozen=True, eq=False)
+class EdgePosterior:
+    """The posterior probability of every edge."""
+
+    probability: Matrix  # (d, d)
+    prior: str  # that it begins with, in words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,7 +169,7 @@ class AncestralRecord:
         if not np.isin(self.second, (0, 1, 2, 3)).all():
             raise ResultError("hidden.second must contain only 0, 1, 2 and 3")
 
-    def rearranged(self, arrange: Callable[[npt.NDArray[Any]], npt.NDArray[Any]]) -> "AncestralRecord":
+    def rearranged(self, arrange: Arrange) -> "AncestralRecord":
         """Return the record over columns in another order."""
         parts = {name: getattr(self, name) for name in ("directed", "bidirected", "second", "close")}
         arranged: dict[str, Any] = {name: arrange(part) for name, part in parts.items() if part is not None}

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from drbo.claims.claim import Claim, Context, Ruling
 from drbo.claims.denial import ClaimRecord, Denial, Status
-from drbo.deadline import OutOfTimeError, current
+from drbo.deadline import INTERRUPTED, OutOfTimeError, Stop, current
 
 #: Why a claim is skipped when the run has to end.
 NO_TIME = "time ran out"
@@ -57,12 +57,15 @@ def _asked(claim: Claim, context: Context, unasked: str) -> tuple[Status, str, R
         return "skipped", missing.why, Ruling()
     if why := "" if claim.always else unasked:
         return "skipped", why, Ruling()
-    if current().over():
-        return "skipped", NO_TIME, Ruling()
+    if (reason := current().reason) is not None and not claim.at_hand:
+        return "skipped", reason.words if reason.why is Stop.INTERRUPTED else NO_TIME, Ruling()
     if why := claim.too_much(context):
         return "skipped", why, Ruling()
     try:
         ruling = claim.run(context)
     except OutOfTimeError:
         return "skipped", NO_TIME, Ruling()
+    except KeyboardInterrupt:  # it ends the claims, not the run
+        current().stop()
+        return "skipped", INTERRUPTED.words, Ruling()
     return "skipped" if ruling.skipped else "ran", ruling.skipped, ruling

@@ -1,5 +1,6 @@
 """What may be said about the edges of an answer, by the claims that have been made so far."""
 
+from drbo.claims.checks.alternatives import EdgeMargins
 from drbo.claims.claim import Context
 from drbo.claims.denial import Ground
 from drbo.claims.directions import EdgeDirection, edge_directions
@@ -18,7 +19,7 @@ def verdicts(context: Context) -> tuple[EdgeDirection, ...]:
         checks=context.done.get("noise check", ()),
         denials=context.denied,
         made=context.made,
-        margins=answer.findings.margins,
+        margins=context.done.get(EdgeMargins.name),
         experiments=shown_arrows(answer.dag, names, markov_class, answer.experiments),
         known_class=markov_class,
     )

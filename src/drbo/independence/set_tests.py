@@ -1,13 +1,18 @@
 """Tests of two columns given many sets of others, as a search for a separating set asks for them."""
 
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
 from scipy.special import ndtr
 
 from drbo.arrays import Floats, Indices
+from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import current
-from drbo.independence.conditional import ConditionalTests
+from drbo.independence.conditional import ConditionalTests, CountTests, GaussianTests
+
+#: Rows of categories that are tested, at most.
+MOST_ROWS = 5_000
 
 
 class SetTests(Protocol):
@@ -66,8 +71,6 @@ class OneByOne:
 
     Examples
     --------
-    >>> from drbo.data.statistics.statistics import Statistics
-    >>> from drbo.independence.conditional import GaussianTests
     >>> a, b = np.random.default_rng(0).normal(size=(2, 500))
     >>> tests = OneByOne(GaussianTests(Statistics.from_array(np.column_stack([a, a + b, b]))))
     >>> (tests.p_values(0, 2, np.array([[1]])) < 0.01).tolist()
@@ -94,3 +97,26 @@ class OneByOne:
         others, nothing = np.array(candidates), np.empty(0, dtype=np.intp)
         smallest = np.minimum(self._tests(i, others, nothing), self._tests(j, others, nothing))
         return sorted(candidates[k] for k in np.argsort(smallest, kind="stable")[: self.most_candidates])
+
+
+def set_tests_of(table: Statistics, seed: int, *, counted: bool) -> OneByOne | None:
+    """Return likelihood ratios of counts, or of columns and indicators, of complete rows; None: there are none."""
+    rows = table.complete_rows
+    if not rows.n_rows:
+        return None
+    return OneByOne(CountTests(_sampled(rows, seed)) if counted else GaussianTests(rows))
+
+
+def _sampled(rows: Statistics, seed: int) -> Statistics:
+    """Return at most so many rows; of rows that are counted, a sample of those that were counted."""
+    if rows.n_rows <= MOST_ROWS:
+        return rows
+    rng, columns = np.random.default_rng(seed), np.arange(rows.n_columns)
+    if rows.weights is None:
+        return rows.take(np.sort(rng.choice(rows.n_rows, MOST_ROWS, replace=False)), columns)
+    times = np.rint(rows.weights).astype(np.int64)
+    if (times != rows.weights).any():  # no counts
+        return rows
+    counts = rng.multivariate_hypergeometric(times, MOST_ROWS, method="marginals")
+    drawn = np.flatnonzero(counts)
+    return replace(rows.take(drawn, columns), weights=counts[drawn].astype(np.float64))

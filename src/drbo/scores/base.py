@@ -16,6 +16,7 @@ from drbo.data.statistics.statistics import Statistic, Statistics
 from drbo.data.statistics.sums import Bases
 from drbo.deadline import current
 from drbo.errors import ScoreError
+from drbo.independence.set_tests import PartialCorrelations, SetTests, set_tests_of
 from drbo.scores.families import Families
 from drbo.scores.forms import Form, Gaussian
 from drbo.scores.options import checked_gamma, checked_penalty, checked_prior, checked_strength, checked_targets
@@ -329,6 +330,15 @@ class Score:
         None: it looks at others, or some nodes have rows of their own.
         """
         return None
+
+    def set_tests(self, table: Statistics, seed: int) -> SetTests | None:
+        """Return the tests of conditional independence that belong to its likelihood; None: rows are not known.
+
+        Partial correlations where it looks at linear relations, else likelihood ratios of counts or of indicators.
+        """
+        if (linear := self.gaussian()) is not None:
+            return PartialCorrelations(linear.correlation, linear.n_rows)
+        return set_tests_of(table.control_rows, seed, counted=self.independence == "g-test")
 
     def family_work(self) -> float | None:
         """Return about how many simple steps an average family takes, where tables of all may be made unasked.

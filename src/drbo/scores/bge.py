@@ -11,10 +11,11 @@ from drbo.arrays import Floats, Indices
 from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.units import unit_free
 from drbo.errors import ScoreError, SettingsError
+from drbo.independence.set_tests import SetTests
 from drbo.scores.base import BATCH_BYTES, Score
 from drbo.scores.families import Families, row_groups
 from drbo.scores.forms import Form, GramForm
-from drbo.scores.linear import LINEAR, BicNV, effective_rows, group_moments
+from drbo.scores.linear import LINEAR, BicNV, effective_rows, group_moments, linear_tests
 
 #: Least eigenvalue of the posterior scale matrix, scaled to a unit diagonal, that leaves its determinants any digits.
 LEAST_EIGENVALUE = 1e-13
@@ -188,6 +189,10 @@ class BGe(Score):
     def parameters(self, families: Families) -> Indices:
         """Return one per edge: only a penalty above 1 is charged."""
         return families.sizes
+
+    def set_tests(self, table: Statistics, seed: int) -> SetTests:
+        """Return partial correlations: linear relations alone are tested."""
+        return linear_tests(table)
 
     def compiled(self) -> Form:
         """Return the posterior scale matrices: the evidence is a sum of their log pivots and constants."""

@@ -12,6 +12,7 @@ from drbo.data.statistics.moments import Moments, complete_moments, moments
 from drbo.data.statistics.square import square
 from drbo.data.statistics.statistics import Statistic, Statistics
 from drbo.errors import DataError, ScoreError
+from drbo.independence.set_tests import PartialCorrelations, SetTests
 from drbo.machine.threads import crew
 from drbo.scores.base import Score
 from drbo.scores.families import Families, row_groups
@@ -205,6 +206,13 @@ class BicNV(Score):
         if (count := chance_parents(table.n, table.n_columns)) > CHANCE_PARENTS:
             return "ebic", f"penalty ebic: with penalty 1, a column would have {count:.1f} parents by chance alone"
         return super().default_penalty(table, tested)
+
+
+def linear_tests(table: Statistics) -> SetTests:
+    """Return tests of partial correlations, for a score that looks at linear relations too, but keeps none."""
+    linear = BicNV(table).gaussian()
+    assert linear is not None  # a table says nothing of targets
+    return PartialCorrelations(linear.correlation, linear.n_rows)
 
 
 class BicEV(BicNV):

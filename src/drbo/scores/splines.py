@@ -10,10 +10,11 @@ from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.sums import Bases, BasisSums
 from drbo.data.statistics.units import ranked, unit_free
 from drbo.errors import ScoreError, SettingsError
+from drbo.independence.set_tests import SetTests
 from drbo.scores.base import Score
 from drbo.scores.families import Families, row_groups
 from drbo.scores.forms import Form, GramForm
-from drbo.scores.linear import residual_variances
+from drbo.scores.linear import linear_tests, residual_variances
 from drbo.scores.outliers import winsorized
 
 #: Range of ``df``.
@@ -215,6 +216,10 @@ class SplineScore(Score):
         Counting fewer would be too lenient.
         """
         return self.df * families.sizes
+
+    def set_tests(self, table: Statistics, seed: int) -> SetTests:
+        """Return partial correlations: linear relations alone are tested."""
+        return linear_tests(table)
 
     def compiled(self) -> Form:
         """Return the Gram matrices of all columns and basis functions."""

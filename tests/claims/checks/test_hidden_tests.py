@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from drbo import DrBO
-from drbo.claims.checks.hidden_tests import MOST_ROWS, HiddenTests, suitable_tests, unconfirmed
+from drbo.claims.checks.hidden_tests import HiddenTests, unconfirmed
 from drbo.claims.claim import MAX_EDGES
 from drbo.data.statistics.statistics import Statistics
 from drbo.independence.set_tests import PartialCorrelations
@@ -91,22 +91,6 @@ def test_without_rows_or_with_many_edges_it_is_skipped(rng):
     dense = np.triu(np.ones((46, 46), dtype=bool), 1)
     assert dense.sum() > MAX_EDGES
     assert "more than 1,000 edges" in HiddenTests().too_much(context_of(own, table, dense))
-
-
-def test_many_rows_of_categories_are_sampled_with_the_seed(rng):
-    codes = (rng.random((MOST_ROWS + 500, 2)) > 0.5).astype(float)
-    table = Statistics(codes, ("a", "b"), ("categorical",) * 2, (("x", "y"),) * 2)
-    first, second = (suitable_tests(context_of(BDeu(table), table, CLEAN).inquiry) for _ in range(2))
-    one, two = (tests.p_values(0, 1, np.empty((1, 0), dtype=int))[0] for tests in (first, second))
-    assert one == two
-
-
-def test_rows_that_are_counted_are_sampled_by_their_counts(rng):
-    codes, weights = (rng.random((MOST_ROWS + 500, 2)) > 0.5).astype(float), rng.integers(1, 9, MOST_ROWS + 500)
-    table = Statistics(codes, ("a", "b"), ("categorical",) * 2, (("x", "y"),) * 2, weights=weights.astype(float))
-    counted = suitable_tests(context_of(BDeu(table), table, CLEAN).inquiry)._tests
-    assert counted.weights.sum() == MOST_ROWS
-    assert 0 < len(counted.weights) < table.n_rows
 
 
 def test_the_tests_are_made_with_and_without_a_column_of_categories(rng):

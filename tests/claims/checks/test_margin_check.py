@@ -1,9 +1,6 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from drbo.claims.answer.findings import Findings
 from drbo.claims.checks.margin_check import UNKNOWN, MarginCheck
 from drbo.claims.record import Margins
 from drbo.data.statistics.statistics import Statistics
@@ -17,7 +14,8 @@ def _ruling(rng, margin, *, exact=True, score=BicNV):
     table = Statistics.from_array(rng.normal(size=(50, 3)), list("abc"))
     found = context_of(score(table), table, COLLIDER)
     margins = None if margin is None else Margins(np.full((3, 3), 9.0), np.full((3, 3), margin), exact)
-    return MarginCheck().run(replace(found, answer=replace(found.answer, findings=Findings(margins=margins))))
+    found.done["margins"] = margins
+    return MarginCheck().run(found)
 
 
 @pytest.mark.parametrize(("margin", "denied"), [(9.22, 0), (9.20, 2)])  # odds of 100 are 9.21 on the scale of a BIC

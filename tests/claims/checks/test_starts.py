@@ -56,10 +56,8 @@ def test_one_search_is_none_to_compare_with_and_a_proof_needs_none(rng):
     context = _on_route(_context(rng, _end(COLLIDER)), "orders")
     assert Starts().relevant(context)
     for bound, is_needed in ((0.0, False), (5.0, True)):
-        proof = Proof(upper_bound=bound, tolerance=1e-9, valid_for="all DAGs")
-        findings = type("Known", (), {"proof": proof})()
-        proved = replace(context, answer=replace(context.answer, findings=findings))
-        assert Starts().relevant(proved) == is_needed
+        context.done["proof"] = Proof(upper_bound=bound, tolerance=1e-9, valid_for="all DAGs")
+        assert Starts().relevant(context) == is_needed
 
 
 @pytest.mark.parametrize("route", ["surrogate", "paper"])

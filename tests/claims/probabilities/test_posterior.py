@@ -4,16 +4,15 @@ import numpy as np
 import pytest
 
 from drbo import DrBO, Settings
-from drbo.claims.known_margins import KnownAlternatives
 from drbo.claims.probabilities import posterior
 from drbo.claims.probabilities.edge_prior import edge_log_odds
-from drbo.claims.probabilities.posterior import by_chains, by_sums, edge_sums, evidence
+from drbo.claims.probabilities.posterior import by_sums, edge_sums, evidence
 from drbo.constraints import Constraints
 from drbo.data.files.simulate import simulate
 from drbo.data.statistics.statistics import Statistics
 from drbo.scores.registry import build_score
 from drbo.search.evaluation.evaluator import Evaluator
-from drbo.search.exact.family_tables import all_tables, families_of
+from drbo.search.exact.family_tables import all_tables
 
 CHAIN = np.diag(np.ones(3, dtype=bool), 1)
 
@@ -49,19 +48,6 @@ def test_without_one_the_table_decides_and_of_many_columns_the_best_graph(rng, m
     by_orders, prior = by_sums(logs, CHAIN, None)
     assert prior.endswith("otherwise uniform over orders of the columns")
     assert not np.allclose(by_dags, by_orders)
-
-
-def test_chains_have_the_same_prior_as_sums_over_orders(monkeypatch):
-    made = simulate("4ER1", n=60, seed=1).X
-    evaluator = Evaluator(build_score("bic-nv", Statistics.from_array(made), {"penalty": 2.0}), Settings())
-    for node in range(4):
-        evaluator.families(families_of(4, node))
-    found, prior = by_chains(KnownAlternatives(evaluator, CHAIN, None), 0.75)
-    monkeypatch.setattr(posterior, "MAX_DAG_SUM", 3)
-    tables = all_tables(evaluator, Constraints.none(4))
-    exact, other = by_sums(evidence(tables.shares(evaluator.score), evaluator.score), CHAIN, 0.75)
-    np.testing.assert_allclose(found, exact, atol=0.03)
-    assert prior == f"{other}, sampled by MCMC"
 
 
 def test_dense_data_teach_more_parents_than_sparse_data():

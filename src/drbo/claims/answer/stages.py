@@ -7,24 +7,25 @@ of graphs that tie, the one is drawn that agrees with the noise check. After tha
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from drbo.arrays import Bools
 from drbo.claims.ancestral import ancestral_answer
+from drbo.claims.answer.best_known import BestKnown, best_known
 from drbo.claims.answer.class_member import agreeing_member, first_member, same_score
-from drbo.claims.answer.findings import Findings, look_back, redrawn
 from drbo.claims.answer.prune import BY_MOMENTS, prune
 from drbo.claims.checks.noise_check import noise_checks
 from drbo.claims.claim import MAX_EDGES, Inquiry
 from drbo.claims.experiments import experiment_record
+from drbo.claims.margins import OtherGraphs
 from drbo.claims.record import AncestralRecord, CheckedEdge, ExperimentRecord
 from drbo.deadline import OutOfTimeError, current, finishing
 from drbo.scores.families import Families
+from drbo.search.exact.proof import Certificate
 from drbo.search.outcome import Outcome
 
 #: What a run leaves out when the time is over.
-NO_MARGINS = "margins and alternative equivalence classes were not computed: time ran out"
 NO_TIME_FOR_A_BOUND = "no bound was found before time ran out; raise time_limit"
 NOT_DRAWN = "which of the graphs with the same score is drawn is chance: time ran out before they were compared"
 NO_TARGETS = "what each experiment changes was not found: time ran out"
@@ -43,7 +44,8 @@ class Answer:
     outcome: Outcome  # of the search: the best DAG before pruning
     dag: Bools  # (d, d) the answer
     score: float  # of dag
-    findings: Findings = field(default_factory=Findings)  # about the best DAG before pruning
+    certificate: Certificate | None = None  # that no graph scores higher than a bound
+    others: OtherGraphs | None = None  # the best graphs beside the best one before pruning, where they were looked at
     pruner: str = "none"
     checks: tuple[CheckedEdge, ...] | None = None  # the noise checks of dag, where a stage made them
     experiments: ExperimentRecord | None = None  # what each experiment changes, where rows come from several
@@ -67,17 +69,15 @@ def improved(answer: Answer, inquiry: Inquiry) -> Answer:
             warnings.warn(doubt, stacklevel=2)
             notes.append(doubt)
     exact = "off" if outcome.stop.cut_short else inquiry.settings.exact  # the user or the clock ended it
-    findings, left, claims = answer.findings, current().left(), inquiry.settings.claims
-    if claims or exact != "off":
-        outcome, findings = look_back(outcome, evaluator, inquiry.limits, exact, inquiry.rationed, left, inquiry.stop)
-    late = current().over()
-    if late and claims and findings.margins is None:
-        notes.append(NO_MARGINS)
-    if exact == "on" and findings.certificate is None:
-        notes.append(NO_TIME_FOR_A_BOUND if late else NO_BOUND)
+    found = BestKnown(outcome)
+    if inquiry.settings.claims or exact != "off":
+        left = current().left()
+        found = best_known(outcome, evaluator, inquiry.limits, exact, inquiry.rationed, left, inquiry.stop)
+    if exact == "on" and found.certificate is None:
+        notes.append(NO_TIME_FOR_A_BOUND if current().over() else NO_BOUND)
         warnings.warn(notes[-1], stacklevel=2)
-    best = {"dag": outcome.best.dags[0], "score": float(outcome.best.scores[0])}
-    return replace(answer, outcome=outcome, findings=findings, notes=(*answer.notes, *notes), **best)
+    best = {"dag": found.outcome.best.dags[0], "score": float(found.outcome.best.scores[0])}
+    return replace(answer, **vars(found), notes=(*answer.notes, *notes), **best)
 
 
 def pruned(answer: Answer, inquiry: Inquiry) -> Answer:
@@ -111,8 +111,10 @@ def drawn(answer: Answer, inquiry: Inquiry) -> Answer:
     answer = replace(answer, checks=checks)
     if (member == answer.dag).all():
         return answer
-    outcome, findings = redrawn(answer.outcome, answer.findings, inquiry.evaluator, member)
-    return replace(answer, outcome=outcome, findings=findings, dag=member)
+    evaluator, before = inquiry.evaluator, answer.outcome
+    best = replace(evaluator.evaluate_one(member), scores=before.best.scores)  # equal but for rounding
+    outcome = replace(before, best=best, n_evals=evaluator.n_evals, n_local=evaluator.n_local)
+    return replace(answer, outcome=outcome, dag=member)
 
 
 def targeted(answer: Answer, inquiry: Inquiry) -> Answer:

@@ -4,6 +4,7 @@ from math import isnan, log
 
 import numpy as np
 
+from drbo.claims.checks.alternatives import EdgeMargins
 from drbo.claims.claim import Claim, Context, Ruling, denials
 from drbo.deadline import current
 
@@ -18,12 +19,13 @@ class MarginCheck(Claim):
     """The claim that margins of the score are decisive."""
 
     name, title = "margin", "the margins of the score"
+    after = (EdgeMargins.name,)
     denies = ("experiment", "class")
     repeated = False
 
     def run(self, context: Context) -> Ruling:
         current().check()
-        margins, scale = context.answer.findings.margins, context.score.evidence_scale
+        margins, scale = context.done.get(EdgeMargins.name), context.score.evidence_scale
         if margins is None or scale is None:
             return Ruling(skipped="they were not computed" if scale is not None else "the score is no evidence")
         names, close, least = context.table.names, {}, log(DECISIVE_ODDS) * scale

@@ -9,6 +9,7 @@ from math import log
 import numpy as np
 
 from drbo.claims.checks.margin_check import DECISIVE_ODDS
+from drbo.claims.checks.proof import ProofClaim
 from drbo.claims.claim import Claim, Context, Ruling
 from drbo.claims.denial import Denial, Ground
 from drbo.claims.why import mpdag
@@ -28,8 +29,8 @@ class Starts(Claim):
     repeated = False
 
     def relevant(self, context: Context) -> bool:
-        outcome, proof = context.answer.outcome, context.answer.findings.proof
-        is_proved = proof is not None and proof.gap(float(outcome.best.scores[0])) == 0.0
+        proof, best = context.done.get(ProofClaim.name), context.answer.outcome.best
+        is_proved = proof is not None and proof.gap(float(best.scores[0])) == 0.0
         return context.has_arrows and context.inquiry.settings.route == "orders" and not is_proved
 
     def run(self, context: Context) -> Ruling:

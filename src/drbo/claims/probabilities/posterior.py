@@ -1,4 +1,4 @@
-"""The posterior probability of every edge, by exact sums over tables of families or by chains over known ones.
+"""The posterior probability of every edge by exact sums over tables of families, and the prior that it begins with.
 
 The weight of a family is its evidence: the score on the scale of a log evidence, with penalty 1 whatever penalty the
 search had, times the prior odds of its edges (:mod:`drbo.claims.probabilities.edge_prior`).
@@ -7,7 +7,6 @@ search had, times the prior odds of its edges (:mod:`drbo.claims.probabilities.e
 import numpy as np
 
 from drbo.arrays import Bools, Floats
-from drbo.claims.known_margins import KnownAlternatives
 from drbo.claims.probabilities import dag_sums
 from drbo.claims.probabilities.edge_prior import Counted, averaged, edge_log_odds, nearest
 from drbo.scores.base import Score
@@ -17,8 +16,6 @@ from drbo.search.exact.family_tables import families_of
 MAX_DAG_SUM = 16
 #: Up to this many nodes sums are quick enough to be averaged over the expected number of parents.
 MAX_AVERAGED = 14
-#: Above this many nodes chains over orders take too long.
-MAX_SAMPLED_NODES = 40
 
 
 def evidence(
@@ -64,13 +61,6 @@ def by_sums(logs: Floats, dag: Bools, parents: float | None) -> tuple[Floats, st
         posterior, mean = averaged(found, d, counted, start=mean)
         return posterior, words(mean, "learned from the table", over)
     return found(edge_log_odds(d, mean, counted)), words(mean, why, over)
-
-
-def by_chains(others: KnownAlternatives, parents: float | None) -> tuple[Floats | None, str]:
-    """Return the probability (d, d) of each edge by chains over orders, and the prior; None where they disagree."""
-    mean, why = expected_parents(others.dag, parents)
-    posterior = others.posterior(edge_log_odds(len(others.dag), mean, "orders"), seed=0)
-    return posterior, "" if posterior is None else words(mean, why, "orders of the columns, sampled by MCMC")
 
 
 def expected_parents(dag: Bools, parents: float | None) -> tuple[float, str]:

@@ -1,11 +1,10 @@
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from drbo.claims.answer import findings
-from drbo.claims.answer.findings import claims_of, look_back
+from drbo.claims.answer import best_known as module
+from drbo.claims.answer.best_known import best_known
 from drbo.claims.likely_families import neighbours
 from drbo.constraints import Constraints
 from drbo.data.files.simulate import simulate
@@ -29,39 +28,39 @@ def run():
 
 def test_the_proved_optimum_becomes_the_best_and_its_families_count(run):
     outcome, evaluator = run
-    found, known = look_back(outcome, evaluator, Constraints.none(5), "auto", rationed=False)
+    known = best_known(outcome, evaluator, Constraints.none(5), "auto", rationed=False)
     assert known.certificate is not None
-    assert found.best.scores[0] == known.certificate.upper_bound > outcome.best.scores[0]
-    assert (found.found_by, found.n_local) == ("exact", evaluator.n_local)
+    assert known.outcome.best.scores[0] == known.certificate.upper_bound > outcome.best.scores[0]
+    assert (known.outcome.found_by, known.outcome.n_local) == ("exact", evaluator.n_local)
     assert evaluator.n_local >= 5 * 16
-    assert known.over == "all DAGs"
-    assert known.margins is not None
-    assert known.margins.exact
+    assert known.others.over == "all DAGs"
+    assert known.others.margins is not None
+    assert known.others.margins.exact
 
 
 @pytest.mark.parametrize(("exact", "rationed"), [("off", False), ("auto", True)])
 def test_nothing_is_spent_unasked(run, exact, rationed):
     outcome, evaluator = run
     before = evaluator.n_local
-    found, known = look_back(outcome, evaluator, Constraints.none(5), exact, rationed)
+    known = best_known(outcome, evaluator, Constraints.none(5), exact, rationed)
     assert evaluator.n_local == before
     assert known.certificate is None
-    assert found.best is outcome.best
-    assert known.over == "DAGs built from 5 families"
+    assert known.outcome.best is outcome.best
+    assert known.others.over == "DAGs built from 5 families"
 
 
 @pytest.mark.parametrize("exact", ["on", "auto"])
 def test_without_a_time_limit_the_clock_decides_nothing(run, exact, monkeypatch):
     """What a proof by parent sets may take is counted then, not timed."""
-    monkeypatch.setattr(findings, "FREE_WORK", 0)
-    monkeypatch.setattr(findings, "MAX_KNOWN_NODES", 0)
-    monkeypatch.setattr(findings, "fits", lambda *_: False)
+    monkeypatch.setattr(module, "FREE_WORK", 0)
+    monkeypatch.setattr(module, "MAX_KNOWN_NODES", 0)
+    monkeypatch.setattr(module, "fits", lambda *_: False)
     outcome, evaluator = run
     proofs = []
     for pace in (0.0, 1e-6, 1e9):
         clock = itertools.count(1.0, pace)
         monkeypatch.setattr("time.monotonic", lambda clock=clock: next(clock))
-        proofs.append(look_back(outcome, evaluator, Constraints.none(5), exact, rationed=False)[1].certificate)
+        proofs.append(best_known(outcome, evaluator, Constraints.none(5), exact, rationed=False).certificate)
     assert all(proof is not None for proof in proofs)
     assert len({(proof.upper_bound, proof.best.dags.tobytes()) for proof in proofs}) == 1
 
@@ -69,27 +68,27 @@ def test_without_a_time_limit_the_clock_decides_nothing(run, exact, monkeypatch)
 @pytest.mark.parametrize("listed", [True, False])
 def test_more_families_are_proved_without_margins_by_tables(run, listed, monkeypatch):
     """A quick proof by parent sets comes first; if it fails, tables give the same optimum, and nothing but that."""
-    monkeypatch.setattr(findings, "FREE_FAMILIES", 5 * 16 - 1)
-    monkeypatch.setattr(findings, "MAX_KNOWN_NODES", 0)
-    monkeypatch.setattr(findings, "MAX_NODES", 0)
+    monkeypatch.setattr(module, "FREE_FAMILIES", 5 * 16 - 1)
+    monkeypatch.setattr(module, "MAX_KNOWN_NODES", 0)
+    monkeypatch.setattr(module, "MAX_NODES", 0)
     if not listed:
-        monkeypatch.setitem(findings.FREE_EFFORT, "max_looked_at", 0)
+        monkeypatch.setitem(module.FREE_EFFORT, "max_looked_at", 0)
     outcome, evaluator = run
     made = []
-    monkeypatch.setattr(findings, "all_tables", lambda *given: made.append(1) or all_tables(*given))
-    found, known = look_back(outcome, evaluator, Constraints.none(5), "auto", rationed=False)
+    monkeypatch.setattr(module, "all_tables", lambda *given: made.append(1) or all_tables(*given))
+    known = best_known(outcome, evaluator, Constraints.none(5), "auto", rationed=False)
     assert len(made) == (0 if listed else 1)
-    assert found.best.scores[0] == known.certificate.upper_bound
-    assert not known.margins.exact
-    whole = look_back(outcome, evaluator, Constraints.none(5), "on", rationed=False)[1]
+    assert known.outcome.best.scores[0] == known.certificate.upper_bound
+    assert not known.others.margins.exact
+    whole = best_known(outcome, evaluator, Constraints.none(5), "on", rationed=False)
     assert whole.certificate.upper_bound == pytest.approx(known.certificate.upper_bound)
 
 
 def test_asked_for_it_is_spent_even_where_rationed(run):
     outcome, evaluator = run
-    found, known = look_back(outcome, evaluator, Constraints.none(5), "on", rationed=True)
+    known = best_known(outcome, evaluator, Constraints.none(5), "on", rationed=True)
     assert known.certificate is not None
-    assert found.n_evals == evaluator.n_evals > 1
+    assert known.outcome.n_evals == evaluator.n_evals > 1
 
 
 @pytest.mark.parametrize(("d", "proved"), [(6, True), (13, False)])
@@ -97,14 +96,14 @@ def test_splines_of_up_to_twelve_columns_are_proved_unasked(d, proved, rng):
     score = build_score("splines", Statistics.from_array(rng.normal(size=(100, d))))
     evaluator = Evaluator(score, Settings())
     outcome = Outcome(evaluator.evaluate(np.zeros((1, d, d), dtype=bool)), "order search", 1, d, Stop.BUDGET, "test")
-    found = look_back(outcome, evaluator, Constraints.none(d), "auto", rationed=False)[1]
-    assert (found.proof is not None) == proved
+    found = best_known(outcome, evaluator, Constraints.none(d), "auto", rationed=False)
+    assert (found.certificate is not None) == proved
     if proved:
-        assert found.over == "all DAGs"
+        assert found.others.over == "all DAGs"
 
 
 def test_a_search_that_kept_few_families_looks_one_edge_around(rng, monkeypatch):
-    monkeypatch.setattr(findings, "FREE_WORK", 0.0)
+    monkeypatch.setattr(module, "FREE_WORK", 0.0)
     x = rng.normal(size=(200, 3))
     x[:, 1] += 0.5 * x[:, 0] ** 2
     score = build_score("splines", Statistics.from_array(x))
@@ -113,15 +112,15 @@ def test_a_search_that_kept_few_families_looks_one_edge_around(rng, monkeypatch)
     def seen(exact):
         evaluator = Evaluator(score, Settings())
         outcome = Outcome(evaluator.evaluate(dag), "order search", 1, 3, Stop.BUDGET, "test")
-        return look_back(outcome, evaluator, Constraints.none(3), exact, rationed=False)[1]
+        return best_known(outcome, evaluator, Constraints.none(3), exact, rationed=False)
 
-    assert np.isnan(seen("off").margins.removed[0, 1])
+    assert np.isnan(seen("off").others.margins.removed[0, 1])
     known = seen("auto")
     empty, turned = np.zeros((1, 3, 3), dtype=bool), dag.transpose(0, 2, 1)
     all_known = Evaluator(score, Settings()).evaluate(np.concatenate([dag, empty, turned])).scores
-    assert known.margins.removed[0, 1] == pytest.approx(all_known[0] - all_known[1])
-    assert known.margins.reversed[0, 1] == pytest.approx(all_known[0] - all_known[2])
-    assert known.posterior[0, 1] < 1
+    assert known.others.margins.removed[0, 1] == pytest.approx(all_known[0] - all_known[1])
+    assert known.others.margins.reversed[0, 1] == pytest.approx(all_known[0] - all_known[2])
+    assert known.others.posterior(None)[0][0, 1] < 1
 
 
 @pytest.mark.parametrize("recombine", [True, False])
@@ -133,11 +132,11 @@ def test_a_better_graph_of_known_families_is_taken_unless_the_paper_is_followed(
         one_edge[k, i, j] = True
     evaluator.evaluate(one_edge)
     before = evaluator.n_evals, evaluator.n_local
-    found, known = look_back(outcome, evaluator, Constraints.none(5), "off", rationed=False)
+    known = best_known(outcome, evaluator, Constraints.none(5), "off", rationed=False)
     assert (evaluator.n_evals, evaluator.n_local) == before
-    assert (found.found_by == "recombination") == recombine
-    assert (found.best.scores[0] == max(other.score for other in known.classes)) == recombine
-    assert (known.classes[0].score == max(other.score for other in known.classes)) == recombine
+    assert (known.outcome.found_by == "recombination") == recombine
+    assert (known.outcome.best.scores[0] == max(other.score for other in known.others.classes)) == recombine
+    assert (known.others.classes[0].score == max(other.score for other in known.others.classes)) == recombine
 
 
 @pytest.mark.parametrize("recombine", [True, False])
@@ -155,12 +154,10 @@ def test_the_best_graph_known_is_the_one_returned_for_many_columns_too(rng, reco
     missed = evaluator.evaluate(dag[None])
     evaluator.families(neighbours(whole))
     outcome = Outcome(missed, "order search", 1, 3, Stop.BUDGET, "test")
-    found, known = look_back(outcome, evaluator, Constraints.none(22), "off", rationed=True)
-    assert (found.best.scores[0] > missed.scores[0]) == recombine
-    assert found.found_by == ("recombination" if recombine else "order search")
-    claims = claims_of(known, np.arange(22), [f"x{k}" for k in range(22)])
-    assert claims.classes[0].score == pytest.approx(found.best.scores[0])
-    assert all(entry.behind >= 0 for entry in claims.classes)
+    known = best_known(outcome, evaluator, Constraints.none(22), "off", rationed=True)
+    assert (known.outcome.best.scores[0] > missed.scores[0]) == recombine
+    assert known.outcome.found_by == ("recombination" if recombine else "order search")
+    assert known.others.classes[0].score == pytest.approx(known.outcome.best.scores[0])
 
 
 def test_a_better_graph_of_known_families_is_free_where_every_graph_counts_and_none_is_left(run):
@@ -168,23 +165,23 @@ def test_a_better_graph_of_known_families_is_free_where_every_graph_counts_and_n
     evaluator.evaluate(np.triu(np.ones((1, 5, 5), dtype=bool), 1))
     evaluator.settings = evaluator.settings.with_(count_known=True, max_evals=evaluator.n_evals)
     before = evaluator.n_evals, evaluator.n_local
-    found, _ = look_back(outcome, evaluator, Constraints.none(5), "off", rationed=False)
+    known = best_known(outcome, evaluator, Constraints.none(5), "off", rationed=False)
     assert (evaluator.n_evals, evaluator.n_local) == before
-    assert found.found_by == "recombination"
-    assert found.best.scores[0] > outcome.best.scores[0]
+    assert known.outcome.found_by == "recombination"
+    assert known.outcome.best.scores[0] > outcome.best.scores[0]
 
 
 def test_when_all_families_are_known_the_proof_is_free(run, monkeypatch):
     outcome, evaluator = run
-    monkeypatch.setattr(findings, "compiled_work", lambda score: None)
+    monkeypatch.setattr(module, "compiled_work", lambda score: None)
     free = Constraints.none(5)
-    look_back(outcome, evaluator, free, "on", rationed=True)
+    best_known(outcome, evaluator, free, "on", rationed=True)
     from drbo.search.exact.family_tables import families_of
 
     for node in range(5):
         evaluator.families(families_of(5, node))
     before = evaluator.n_local
-    _, known = look_back(outcome, evaluator, free, "auto", rationed=True)
+    known = best_known(outcome, evaluator, free, "auto", rationed=True)
     assert known.certificate is not None
     assert evaluator.n_local == before
 
@@ -195,9 +192,9 @@ def test_an_interrupt_keeps_the_run(run, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(findings, "certify", interrupted)
-    found, known = look_back(outcome, evaluator, Constraints.none(5), "on", rationed=False)
-    assert found.best is outcome.best
+    monkeypatch.setattr(module, "certify", interrupted)
+    known = best_known(outcome, evaluator, Constraints.none(5), "on", rationed=False)
+    assert known.outcome.best is outcome.best
     assert known.certificate is None
 
 
@@ -218,37 +215,7 @@ def test_a_proof_ends_when_somebody_asks(large):
         asked.append(True)
         return True
 
-    found, known = look_back(outcome, evaluator, Constraints.none(24), "on", rationed=False, stop=stop)
+    known = best_known(outcome, evaluator, Constraints.none(24), "on", rationed=False, stop=stop)
     assert asked
-    assert found.found_by != "exact"
-    assert known.certificate is None or known.certificate.upper_bound > found.best.scores[0]
-
-
-def test_a_score_that_is_no_evidence_has_no_posterior(run):
-    outcome, evaluator = run
-    evaluator.score.evidence_scale = None
-    _, known = look_back(outcome, evaluator, Constraints.none(5), "auto", rationed=False)
-    assert known.posterior is None
-
-
-def test_columns_go_back_to_their_places(run):
-    outcome, evaluator = run
-    _, known = look_back(outcome, evaluator, Constraints.none(5), "auto", rationed=False)
-    columns = np.array([3, 0, 4, 1, 2])
-    claims = claims_of(known, columns, "abcde")
-    pairs = np.ix_(columns, columns)
-    np.testing.assert_array_equal(claims.posterior[pairs], known.posterior)
-    np.testing.assert_array_equal(claims.margins.removed[pairs], known.margins.removed)
-    for told, other in zip(claims.classes, known.classes, strict=True):
-        named = {("abcde"[columns[i]], "abcde"[columns[j]]) for i, j in np.argwhere(other.dag)}
-        assert (set(told.edges), len(told.edges)) == (named, other.dag.sum())
-        assert (told.score, told.behind) == (other.score, known.classes[0].score - other.score)
-    assert claims.classes[0].behind == 0
-
-
-def test_the_proof_is_what_the_certificate_says(run):
-    outcome, evaluator = run
-    _, known = look_back(outcome, evaluator, Constraints.none(5), "auto", rationed=False)
-    assert known.proof.upper_bound == known.certificate.upper_bound
-    assert known.proof.valid_for == "all DAGs on 5 columns"
-    assert replace(known, certificate=None).proof is None
+    assert known.outcome.found_by != "exact"
+    assert known.certificate is None or known.certificate.upper_bound > known.outcome.best.scores[0]
