@@ -42,3 +42,9 @@ def test_nothing_is_proved_unasked_where_evaluations_are_rationed(rng, exact, ra
     context = _context(rng, rationed=rationed)
     inquiry = replace(context.inquiry, settings=Settings(exact=exact))
     assert ProofClaim().relevant(replace(context, inquiry=inquiry)) == relevant
+
+
+def test_a_proof_that_cost_nothing_is_told(rng):
+    """All families were known already."""
+    certificate = Certificate(best=BEST, upper_bound=0.0, tolerance=1e-9, valid_for="all DAGs on 2 columns")
+    assert ProofClaim().relevant(_context(rng, certificate=certificate, rationed=True))

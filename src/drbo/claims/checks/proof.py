@@ -16,8 +16,8 @@ class ProofClaim(Claim):
     always = at_hand = True
 
     def relevant(self, context: Context) -> bool:
-        inquiry = context.inquiry
-        return inquiry.settings.exact == "on" or (inquiry.settings.exact == "auto" and not inquiry.rationed)
+        exact, found = context.inquiry.settings.exact, context.answer.certificate
+        return found is not None or exact == "on" or (exact == "auto" and not context.inquiry.rationed)
 
     def run(self, context: Context) -> Ruling:
         if (found := context.answer.certificate) is None:
