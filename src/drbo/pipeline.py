@@ -221,7 +221,7 @@ def _inquiry(problem: Problem, outcome: Outcome) -> Inquiry:
         hidden=bool(request.choices.hidden),
         independent=request.choices.design.groups is False,
         stop=Asked(request.callbacks, progress),
-        rescored=problem.rescored,
+        refit=problem.refit,
     )
 
 

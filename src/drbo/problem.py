@@ -1,9 +1,8 @@
 """Turns the request of a fit into a search that is ready to run: score, knowledge, route and start."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from sklearn.utils import check_random_state
 
 from drbo.arrays import Bools
 from drbo.choices import Choices, ScoreChoice
+from drbo.claims.refits.refit import TableRefit
 from drbo.constraints import Constraints
 from drbo.data.checks.prepare import Prepared
 from drbo.data.statistics.canonical import Canonical, checked_matrix
@@ -109,7 +109,7 @@ class Problem:
     score: Score
     course: Course
     is_hurried: bool  # the time was over before rows and columns were put in order
-    rescored: Callable[[Statistics], Score] | None  # builds the score of other rows; None: it is bound to its own
+    refit: TableRefit | None  # searches other rows in the same way; None: the score is bound to its own
 
     @property
     def table(self) -> Statistics:
@@ -147,12 +147,26 @@ def prepare(request: Request, data: Prepared, saved: Saved | None = None, choice
         request=request, data=data, settings=settings, choice=choice, job=job, constraints=constraints, limits=limits,
         why_route=why, reasons=(*choice.reasons, why, *([NO_ORDER] if hurried else [])), score=score,
         course=course if saved is None else saved.course(course), is_hurried=hurried,
-        rescored=partial(_build, choice.name, options) if isinstance(choice.name, str | type) else None,
+        refit=_refit(choice.name, options, job, limits, settings, request, score),
     )  # fmt: skip
 
 
-def _build(name: str | type[Score], options: dict[str, Any], table: Statistics) -> Score:
-    return build_score(name, table, options)
+def _refit(
+    name: Any,
+    options: dict[str, Any],
+    job: Canonical,
+    limits: Constraints,
+    settings: Settings,
+    request: Request,
+    score: Score,
+) -> TableRefit | None:
+    """Return what searches other rows of a table in the same way; None: the score is bound to its own."""
+    if not isinstance(name, str | type):
+        return None
+    return TableRefit(
+        name=name, options=options, table=job.table, constraints=limits, settings=settings, columns=job.columns,
+        pruner=request.choices.pruner(type(score)), device=request.device, hidden=bool(request.choices.hidden),
+    )  # fmt: skip
 
 
 def _check_places(score: Any, data: Prepared) -> None:

@@ -20,6 +20,7 @@ from drbo.settings import Settings
 
 if TYPE_CHECKING:
     from drbo.claims.answer.stages import Answer
+    from drbo.claims.refits.refit import TableRefit
 
 #: The edges of larger graphs are not tested one by one, which would take longer than the search for them.
 MAX_EDGES = 1_000
@@ -44,7 +45,7 @@ class Inquiry:
     hidden: bool = False  # allow hidden causes
     independent: bool = False  # the user said that rows do not depend on each other
     stop: Callable[[], bool] = lambda: False  # asked while a proof is made; True ends it
-    rescored: Callable[[Statistics], Score] | None = None  # the same score of other rows; None: it is bound to its own
+    refit: "TableRefit | None" = None  # searches other rows in the same way; None: the score is bound to its own
 
     @cached_property
     def control(self) -> Statistics:
@@ -59,7 +60,7 @@ class Inquiry:
     @property
     def can_search_again(self) -> bool:
         """Whether other rows can be searched at a cost that nobody notices."""
-        return self.rescored is not None and self.settings.route == "orders" and not self.rationed
+        return self.refit is not None and self.settings.route == "orders" and not self.rationed
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

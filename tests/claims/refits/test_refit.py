@@ -16,6 +16,7 @@ from drbo.deadline import Stop
 from drbo.graph.dag import dag_to_cpdag
 from drbo.knowledge import Knowledge
 from drbo.scores.families import Families
+from drbo.scores.linear import BicNV
 from drbo.search.base import Search
 from drbo.settings import Settings
 
@@ -129,10 +130,18 @@ def test_a_resample_may_be_known_by_its_sums_or_by_counts(rng):
     sums = make(replace(Statistics.from_array(values, names=["a", "b", "c"]), sums=totals))
     found = sums(np.array([3]), seed=0).graph.adjacency
     assert found[:2, 2].all()
-    table = sums._scored(np.array([3]))[1]
-    assert table.n == totals.resamples.n[3]
+    assert sums._drawn(np.array([3])).n == totals.resamples.n[3]
     drawn = rng.multinomial(300, np.full(300, 1 / 300))
-    counted, _ = make(Statistics.from_array(values), counted=True)._scored(drawn)
-    repeated, _ = make(Statistics.from_array(values))._scored(np.repeat(np.arange(300), drawn))
+    table = Statistics.from_array(values)
+    counted = BicNV(make(table, counted=True)._drawn(drawn))
+    repeated = BicNV(make(table)._drawn(np.repeat(np.arange(300), drawn)))
     families = Families.from_sets(3, [(2, (0, 1)), (0, ()), (1, (2,))])
     assert np.allclose(counted.local(families), repeated.local(families), rtol=1e-12)
+
+
+def test_other_rows_are_searched_with_the_score_of_the_fit(rng):
+    table = collider(rng)
+    score, evaluator, outcome = make(table, name="bge").on(table.resample(np.arange(200)), 0, TRUTH, searches=2)
+    assert (score.name, score.n_rows[0]) == ("bge", 200)
+    assert evaluator.score is score
+    assert outcome.best.scores[0] >= evaluator.evaluate_one(TRUTH).scores[0]

@@ -11,7 +11,6 @@ import numpy as np
 
 from drbo.claims.claim import SEED, Claim, Context, Ruling
 from drbo.claims.denial import Denial, Ground
-from drbo.claims.refits.warm import searched, warm_search
 from drbo.claims.why import mpdag
 from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.units import ranked
@@ -43,10 +42,9 @@ class SecondOpinion(Claim):
 
     def run(self, context: Context) -> Ruling:
         inquiry, dag = context.inquiry, context.answer.dag
-        assert inquiry.rescored is not None
-        score = inquiry.rescored(ranks_of(context.table.complete_rows))
-        search = warm_search(score, inquiry.settings, inquiry.limits, dag, SEED, SEARCHES)
-        found = searched(search).best.dags[0]
+        assert inquiry.refit is not None
+        score, _, outcome = inquiry.refit.on(ranks_of(context.table.complete_rows), SEED, dag, SEARCHES)
+        found = outcome.best.dags[0]
         other = mpdag(found, inquiry.constraints) if score.score_equivalent else found
         return Ruling(other, self._against(context, other))
 

@@ -15,7 +15,6 @@ from drbo.claims.answer.stages import STAGES, Answer
 from drbo.claims.checks.noise_check import NoiseChecks, leans
 from drbo.claims.claim import SEED, Claim, Context, Inquiry, Ruling, denials
 from drbo.claims.denial import Ground
-from drbo.claims.refits.warm import searched, warm_search
 from drbo.claims.runner import run_claims
 from drbo.claims.verdicts import supported
 from drbo.data.statistics.statistics import Statistics
@@ -99,11 +98,9 @@ def _half(context: Context, k: int) -> Context:
     table = inquiry.table.take(half_rows(inquiry.table, k), np.arange(inquiry.table.n_columns))
     answer = context.answer
     part = replace(inquiry, table=table, given=table)
-    if inquiry.can_search_again and inquiry.rescored is not None:
-        score, start = inquiry.rescored(table), answer.outcome.best.dags[0]
-        search = warm_search(score, inquiry.settings, inquiry.limits, start, k, SEARCHES)
-        answer = Answer.of(searched(search))
-        part = replace(part, score=score, evaluator=search.evaluator)
+    if inquiry.can_search_again and inquiry.refit is not None:
+        score, evaluator, outcome = inquiry.refit.on(table, k, answer.outcome.best.dags[0], SEARCHES)
+        answer, part = Answer.of(outcome), replace(part, score=score, evaluator=evaluator)
         for stage in STAGES:
             answer = stage(answer, part)
     again = Context(inquiry=part, answer=answer)

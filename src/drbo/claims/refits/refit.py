@@ -1,7 +1,7 @@
-"""Fits one resample of a table with the score, settings, knowledge and pruning of the original fit."""
+"""Fits a table again: resamples, halves or other scales of its rows, with the score and the settings of the fit."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,9 +23,18 @@ from drbo.scores.families import Families
 from drbo.scores.registry import build_score
 from drbo.search.base import Search
 from drbo.search.bayes.screen import screened
+from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.outcome import Outcome
 from drbo.search.strategy import new_search
 from drbo.settings import Settings
+
+
+class Refound(NamedTuple):
+    """What a search of other rows found, and with which score."""
+
+    score: Score
+    evaluator: Evaluator
+    outcome: Outcome
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -61,25 +70,32 @@ class TableRefit:
 
         Where causes may be hidden, the class is a PAG.
         """
-        score, table = self._scored(rows)
-        outcome = searched(self._search(score, table, seed))
+        table = self._drawn(rows)
+        score, _, outcome = self.on(table, seed, self.start)
         return self._ancestral(score, outcome, seed) if self.hidden else self._class(score, table, outcome)
 
-    def _search(self, score: Score, table: Statistics, seed: int) -> Search:
+    def on(self, table: Statistics, seed: int, start: Bools | None = None, searches: int = 1) -> Refound:
+        """Score other rows, or the same on another scale, and search them; a warm search may be repeated cold.
+
+        Raises an OutOfTimeError if the search was cut short, because what it found does not count.
+        """
+        score = build_score(self.name, table, self.options)
+        search = self._search(score, table, seed, start, searches)
+        return Refound(score, search.evaluator, searched(search))
+
+    def _search(self, score: Score, table: Statistics, seed: int, start: Bools | None, searches: int) -> Search:
         settings, limits = self.settings, self.constraints
-        if settings.route == "orders" and self.start is not None:
-            return warm_search(score, settings, limits, self.start, seed)
+        if settings.route == "orders" and start is not None:
+            return warm_search(score, settings, limits, start, seed, searches)
         if settings.route != "orders" and settings.candidate_parents is not None:
             limits = screened(table.complete_rows.values, settings.candidate_parents, limits)
         return new_search(score, settings, constraints=limits, seed=seed, device=self.device)
 
-    def _scored(self, rows: Indices) -> tuple[Score, Statistics]:
-        if self.counted and self.table.whole:
-            drawn = np.flatnonzero(rows)
-            table = replace(self.table.resample(drawn), weights=rows[drawn].astype(np.float64))
-        else:
-            table = self.table.resample(rows)
-        return build_score(self.name, table, self.options), table
+    def _drawn(self, rows: Indices) -> Statistics:
+        if not (self.counted and self.table.whole):
+            return self.table.resample(rows)
+        drawn = np.flatnonzero(rows)
+        return replace(self.table.resample(drawn), weights=rows[drawn].astype(np.float64))
 
     def _ancestral(self, score: Score, outcome: Outcome, seed: int) -> Refitted:
         """Climb from the best DAG to a maximal ancestral graph, and return its class."""
