@@ -7,6 +7,7 @@ from drbo.knowledge import Knowledge
 from drbo.scores.base import Score
 from drbo.scores.linear import BicNV
 from drbo.search.evaluation.evaluator import Evaluator
+from drbo.search.orders import gains
 from drbo.search.orders.gains import ScoreSteps, steps_of
 from drbo.settings import Settings
 
@@ -52,6 +53,20 @@ def test_every_family_is_computed_once(table):
     for _ in range(2):
         steps.expand(np.array([0]), np.array([[-1]]), np.array([0]))
     assert steps.evaluator.n_local == 4
+
+
+def test_many_families_are_asked_for_in_pieces(table, monkeypatch):
+    sets = np.array([0, 1, 2, 3]), np.array([[1, 2], [-1, -1], [3, -1], [0, 1]]), np.array([2, 0, 1, 2])
+    whole = _steps(Likes(table), Constraints.none(4))
+    expected = whole.expand(*sets)
+    monkeypatch.setattr(gains, "MOST_CELLS", 2 * 4**2)
+    parts, asked = _steps(Likes(table), Constraints.none(4)), []
+    real = parts.evaluator.families
+    monkeypatch.setattr(parts.evaluator, "families", lambda families: (asked.append(len(families)), real(families))[1])
+    for one, other in zip(parts.expand(*sets), expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert len(asked) == 2
+    assert parts.evaluator.n_local == whole.evaluator.n_local
 
 
 def test_a_subclass_is_not_taken_for_its_parent(table):

@@ -14,6 +14,10 @@ from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.orders.screening import Lists
 
 
+#: Nodes of all families whose scores are asked for at once, so that neither memory nor the time limit is outrun.
+MOST_CELLS = 2**25
+
+
 class Expansion(NamedTuple):
     """What single steps from some parent sets are worth."""
 
@@ -63,6 +67,12 @@ class ScoreSteps:
 
     def expand(self, nodes: Ints, parents: Ints, sizes: Ints) -> Expansion:
         """Return the steps from the parent sets ``parents[b, :sizes[b]]`` of ``nodes[b]``."""
+        most = max(1, MOST_CELLS // self.n_nodes**2)
+        starts = range(0, max(1, len(nodes)), most)
+        parts = [self._expanded(*(part[start : start + most] for part in (nodes, parents, sizes))) for start in starts]
+        return Expansion(*map(np.concatenate, zip(*parts, strict=True))) if len(parts) > 1 else parts[0]
+
+    def _expanded(self, nodes: Ints, parents: Ints, sizes: Ints) -> Expansion:
         count, d = len(nodes), self.n_nodes
         rows, limits = np.arange(count), self.constraints
         chosen = np.zeros((count, d), dtype=bool)
