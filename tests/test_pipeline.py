@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drbo import DrBO, Knowledge, Settings
+from drbo import DataPolicy, DrBO, Knowledge, Settings
 from drbo.claims.answer.best_known import best_known
 from drbo.data.files.simulate import simulate
 from drbo.deadline import Deadline, OutOfTimeError, Stop, current
+from drbo.errors import TimeLimitError
 from drbo.machine.torch_device import has_torch
 from drbo.scores.linear import BicEV, BicNV
 from tests import rain
@@ -164,6 +165,13 @@ def test_a_fit_that_has_no_time_for_the_noise_check_says_so(monkeypatch):
     assert "left out, so directions that it could deny are assumed: the noise check (time ran out)" in result.reasons
     assert {one.direction for one in result.directions} == {"assumed"}
     assert [one.why for one in result.claims.made if one.name == "noise check"] == ["time ran out"]
+
+
+def test_a_fit_that_has_no_time_to_begin_says_so(rng, monkeypatch):
+    monkeypatch.setattr("drbo.data.statistics.moments.GRACE_SECONDS", 0.0)
+    holes = np.where(rng.random((50, 4)) < 0.1, np.nan, rng.normal(size=(50, 4)))
+    with pytest.raises(TimeLimitError, match="time limit of 0 s reached before the search began"):
+        DrBO(score="bic-nv", policy=DataPolicy(missing="em"), time_limit=0).fit(holes)
 
 
 def test_a_bootstrap_changes_what_the_class_supports():

@@ -88,10 +88,15 @@ class Fitted:
 
 def fit(request: Request, data: Prepared, saved: Saved | None = None) -> Fitted:
     """Search a checked table, or completed copies of it."""
-    with within(request.settings.max_memory):
-        if request.choices.policy.missing == "impute" and data.table.incomplete:
-            return _fit_completed(request, data)
-        return _fit_table(request, data, saved)
+    try:
+        with within(request.settings.max_memory):
+            if request.choices.policy.missing == "impute" and data.table.incomplete:
+                return _fit_completed(request, data)
+            return _fit_table(request, data, saved)
+    except OutOfTimeError as late:
+        if current().interrupted:
+            raise
+        raise TimeLimitError(f"{late} before the search began", hint="raise time_limit") from late
 
 
 def _fit_completed(request: Request, data: Prepared) -> Fitted:

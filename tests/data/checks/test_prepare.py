@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from drbo.data.checks.prepare import Preparation
+from drbo.deadline import Deadline
 from drbo.design import DataPolicy, Design
 from drbo.errors import DataError, SettingsError
 
@@ -105,3 +106,11 @@ def test_rows_in_the_order_of_time_are_warned_of():
     with pytest.warns(UserWarning, match="neighbouring rows"):
         told = prepared.warned_of_time()
     assert len(told.notes) > len(prepared.notes)
+
+
+def test_rows_that_there_is_no_time_to_compare_are_said_not_to_be():
+    walk = np.cumsum(np.random.default_rng(0).normal(size=(300, 3)), axis=0)
+    with Deadline(0.0):
+        prepared = Preparation(parts=True).prepare(walk).warned_of_time()
+    assert prepared.notes == ("whether neighbouring rows are alike was not looked at: time ran out",)
+    assert "counts as" in Preparation(parts=True).prepare(walk).notes[0]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from drbo.data.checks.check import check_table
-from drbo.data.checks.serial import first_rows, holds_its_past, is_clock, serial
+from drbo.data.checks.serial import _without, first_rows, holds_its_past, is_clock, serial
 from drbo.data.statistics.statistics import Statistics
 
 
@@ -67,6 +67,22 @@ def test_lagged_columns_are_recognised():
     assert found.lags
     assert not found.dependent
     assert holds_its_past(np.hstack([walk[1:], walk[:-1]]))
+
+
+def test_the_past_of_some_rows_is_enough_and_that_of_others_is_none(rng):
+    now, other = rng.normal(size=(2, 101))
+    past = np.where(rng.random(100) < 0.05, 7.0, now[:-1])  # of several persons, whose first rows have another past
+    assert holds_its_past(np.column_stack([past, other[1:], now[1:]])) == ((past == now[:-1])[1:].mean() > 0.9)
+    assert holds_its_past(np.column_stack([other[1:], now[:-1], now[1:]]))
+    assert not holds_its_past(np.column_stack([other[1:], rng.permutation(now[:-1]), now[1:]]))
+    assert not holds_its_past(np.ones((50, 3)))
+
+
+def test_a_curve_is_taken_out_of_columns_as_by_least_squares(rng):
+    curve, values = rng.normal(size=(50, 3)), rng.normal(size=(50, 4))
+    curve = np.column_stack([curve, curve @ [1.0, -2.0, 0.5]])  # one that the others determine
+    expected = values - curve @ np.linalg.lstsq(curve, values)[0]
+    np.testing.assert_allclose(_without(values, curve), expected, atol=1e-12)
 
 
 def test_clocks_and_first_rows():

@@ -6,6 +6,7 @@ from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
 
 from drbo.data.statistics.moments import complete_moments, moments
+from drbo.deadline import Deadline, OutOfTimeError
 from drbo.errors import DataError
 
 
@@ -87,6 +88,16 @@ def test_missing_at_random_biases_complete_rows_but_not_em():
     assert abs(complete[:, 1].mean()) > 0.4
     assert abs(moments(x).mean[1]) < 0.1
     assert moments(x).covariance[1, 1] == pytest.approx(2.0, abs=0.15)
+
+
+def test_em_ends_at_the_deadline(rng):
+    holes = np.where(rng.random((50, 4)) < 0.1, np.nan, rng.normal(size=(50, 4)))
+    with Deadline(0.0):
+        assert moments(holes).n < 50  # a small table is not refused
+    with Deadline() as deadline:
+        deadline.stop()
+        with pytest.raises(OutOfTimeError):
+            moments(holes)
 
 
 def test_columns_never_seen_together_are_refused():

@@ -20,6 +20,7 @@ from drbo.data.checks.weights import checked_weights, weights_in_words
 from drbo.data.reading.frames import as_frame
 from drbo.data.statistics.moments import effective_rows
 from drbo.data.statistics.statistics import Statistics
+from drbo.deadline import OutOfTimeError
 from drbo.design import DataPolicy, Design, Missing
 from drbo.errors import DataError, SettingsError, name_hint
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 #: Columns with no more distinct values are counted by a discrete score, which counts whole rows.
 FEW_VALUES = 10
+NOT_COMPARED = "whether neighbouring rows are alike was not looked at: time ran out"
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +46,10 @@ class Prepared:
 
     def warned_of_time(self) -> "Prepared":
         """Warn of rows that depend on the rows before them; return the same with the notes."""
-        found = () if self.independent else audit_time(self.table)
+        try:
+            found = () if self.independent else audit_time(self.table)
+        except OutOfTimeError:  # the audit says so
+            return self
         for finding in found:
             if finding.serious:
                 warnings.warn(finding.text, stacklevel=3)
@@ -147,7 +152,10 @@ class Preparation:
         """Let rows that depend on the rows before them count as fewer, where the score can; say so in the notes."""
         if not self.parts or self.design.groups is False or "categorical" in table.kinds:
             return table, notes
-        found = serial_rows(table)
+        try:
+            found = serial_rows(table)
+        except OutOfTimeError:
+            return table, (*notes, NOT_COMPARED)
         if found is None or not found.dependent or all(len(np.unique(c)) <= FEW_VALUES for c in table.values.T):
             return table, notes
         share = found.share(table.n)

@@ -8,6 +8,7 @@ import numpy as np
 from drbo.arrays import Floats, Indices
 from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.units import normal_scores
+from drbo.deadline import current
 
 #: A lag-1 autocorrelation this many standard errors above 0 does not come from rows in random order.
 SERIAL = 5.0
@@ -116,12 +117,15 @@ def holds_its_past(values: Floats) -> bool:
     (True, False)
     """
     part = values[:PAST_ROWS]
-    many = [column for column in part.T if len(np.unique(column)) > PAST_LEVELS]
-    return any(
-        (late[:-1] == early[1:]).mean() > PAST_SHARE
-        for j, late in enumerate(many)
-        for early in many[:j] + many[j + 1 :]
-    )
+    part = part[:, [len(np.unique(column)) > PAST_LEVELS for column in part.T]]
+    late, early = part[:-1], part[1:]
+    first = slice(0, 1 + int((1 - PAST_SHARE) * len(late)))  # a past is equal in one of these rows, at least
+    for j in range(part.shape[1]):
+        near = np.flatnonzero((late[first, j, None] == early[first]).any(axis=0))
+        near = near[near != j]
+        if ((late[:, j, None] == early[:, near]).mean(axis=0) > PAST_SHARE).any():
+            return True
+    return False
 
 
 def is_clock(column: Floats) -> bool:
@@ -155,7 +159,10 @@ def _sorted_key(table: Statistics, values: Floats, names: tuple[str, ...], clock
 
 def _one_key(values: Floats, order: list[int], clocks: list[int]) -> tuple[int, ...]:
     """Return a column along which neighbours are alike, given which others are not, while it is given these."""
-    left = {k: _alike(_without(values, curves_along(values[:, k])), clocks, LEFT)[1] for k in order}
+    left = dict[int, list[int]]()
+    for k in order:
+        current().check()
+        left[k] = _alike(_without(values, curves_along(values[:, k])), clocks, LEFT)[1]
     for k in order:
         others = [j for j in left[k] if j != k]
         if len(others) <= LEFT_SHARE * (values.shape[1] - 1) and all(k in left[j] for j in order if j != k):
@@ -178,7 +185,9 @@ def _sum_key(values: Floats, order: list[int], clocks: list[int]) -> tuple[int, 
 
 def _without(values: Floats, curves: Floats) -> Floats:
     """Return what curves leave of columns."""
-    rest: Floats = values - curves @ np.linalg.lstsq(curves, values)[0]
+    basis, sizes, _ = np.linalg.svd(curves, full_matrices=False)
+    basis = basis[:, sizes > np.finfo(float).eps * max(curves.shape) * sizes.max(initial=0.0)]
+    rest: Floats = values - basis @ (basis.T @ values)
     return rest
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from drbo.arrays import Bools, Floats, Indices
 from drbo.data.statistics.square import add_products, rearranged, square
+from drbo.deadline import GRACE_SECONDS, Deadline, current
 from drbo.errors import DataError
 from drbo.machine.threads import one_blas_thread
 
@@ -83,7 +84,8 @@ def moments(
     n = effective(pairs)
     low, spread = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
     spread = np.where(spread > 0, spread, 1.0)
-    mean, covariance = _em((values - low) / spread, seen, weight)
+    with Deadline(least=GRACE_SECONDS / 2):  # no graph is found without them: small tables are not refused
+        mean, covariance = _em((values - low) / spread, seen, weight)
     return Moments(mean * spread + low, covariance * np.outer(spread, spread), n, pairs)
 
 
@@ -174,6 +176,7 @@ def _em_round(
     pull = np.where(seen, values - mean, 0.0) @ precision
     filled, products = np.where(seen, values, 0.0), np.zeros((d, d))
     for lost in groups:
+        current().check()
         rest = np.linalg.inv(precision[lost.cells[:, :, None], lost.cells[:, None, :]])  # (P, m, m)
         np.add.at(products, (lost.cells[:, :, None], lost.cells[:, None, :]), lost.weight[:, None, None] * rest)
         step = max(1, ROOM // rest.shape[1] ** 2)

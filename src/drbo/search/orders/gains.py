@@ -13,7 +13,6 @@ from drbo.scores.forms import CountForm, GramForm, RowForm
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.orders.screening import Lists
 
-
 #: Nodes of all families whose scores are asked for at once, so that neither memory nor the time limit is outrun.
 MOST_CELLS = 2**25
 
