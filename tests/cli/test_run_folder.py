@@ -189,3 +189,12 @@ def test_a_run_is_for_its_owner_alone(folder: Path) -> None:
         assert set(modes) == {0}
     finally:
         os.umask(before)
+
+
+def test_the_folder_of_another_user_takes_force(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("theirs").mkdir()
+    monkeypatch.setattr("drbo.cli.run_folder.other_owner", lambda path: "mallory" if path.name == "theirs" else "")
+    with pytest.raises(SettingsError, match="'theirs' belongs to another user \\(mallory\\)"):
+        check_folder(Path("theirs"))
+    check_folder(Path("theirs"), force=True)
+    check_folder(Path("mine"))

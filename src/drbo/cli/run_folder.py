@@ -16,6 +16,7 @@ from drbo.result.files.run_folder import (
     make_private,
     names_in,
     older_run_aside,
+    other_owner,
     search_folder,
 )
 from drbo.result.words.plain_text import shell_line
@@ -40,6 +41,11 @@ def check_folder(folder: Path, *, force: bool = False, again: Sequence[str] = ()
         listed = ", ".join(sorted(names)[:5]) + ", ..." * (len(names) > 5)
         raise SettingsError(
             f"folder '{folder}' is not empty and does not contain a drbo result: {listed}",
+            hint="choose another folder with -o, or add --force to write into this one",
+        )
+    if not force and folder.exists() and (owner := other_owner(folder)):
+        raise SettingsError(
+            f"folder '{folder}' belongs to another user ({owner}), who could exchange what is saved there",
             hint="choose another folder with -o, or add --force to write into this one",
         )
     home = folder

@@ -1,11 +1,12 @@
 import os
 import stat
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from drbo.data.files import folders
-from drbo.data.files.folders import Inside, private, refuse_link
+from drbo.data.files.folders import Inside, other_owner, private, refuse_link
 from drbo.errors import ResultError
 
 
@@ -82,3 +83,21 @@ def test_a_folder_that_is_named_by_a_link_of_the_user_is_taken(tmp_path, ways):
     with Inside(tmp_path / "latest") as inside:
         inside.make("sub")
     assert Path(tmp_path / "run-3" / "sub").is_dir()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of Unix")
+def test_others_lose_the_right_to_write_and_no_other():
+    """In a folder of one's own; that of another user is left as it is."""
+    with tempfile.TemporaryDirectory() as name:
+        for before, after in ((0o777, 0o755), (0o2770, 0o2750), (0o700, 0o700)):
+            os.chmod(name, before)
+            with Inside(Path(name)) as inside:
+                inside.close_to_others()
+            assert stat.S_IMODE(os.stat(name).st_mode) == after
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can give folders away")
+def test_the_owner_of_a_folder_is_named(tmp_path):
+    for number, name in ((0, ""), (65534, "nobody"), (54321, "54321")):
+        os.chown(tmp_path, number, -1)
+        assert other_owner(tmp_path) == name

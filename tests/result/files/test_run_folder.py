@@ -1,5 +1,7 @@
 """A run sets an older one in its folder aside, and leaves alone what is not of drbo."""
 
+import os
+
 import pytest
 
 from drbo.errors import LockError
@@ -47,3 +49,13 @@ def test_locks_and_left_over_files_are_not_counted(tmp_path):
     for name in ("drbo.lock", f".{'0' * 16}.tmp", "notes.txt"):
         (tmp_path / name).touch()
     assert names_in(tmp_path) == {"notes.txt"}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of Unix")
+def test_nobody_else_writes_into_a_folder_of_runs_alone(run):
+    for others, expected in (("notes.txt", 0o777), ("", 0o755)):
+        run.chmod(0o777)
+        if not others:
+            (run / "notes.txt").unlink()
+        with held(run):
+            assert run.stat().st_mode & 0o777 == expected

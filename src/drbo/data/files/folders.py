@@ -15,6 +15,7 @@ from drbo.errors import ResultError
 BY_DESCRIPTOR = {os.open, os.stat, os.unlink, os.mkdir, os.rename, os.rmdir} <= os.supports_dir_fd
 #: Permissions of folders and files that hold data or results.
 OWNER_ONLY_FOLDER, OWNER_ONLY = 0o700, 0o600
+OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def refuse_link(path: Path) -> Path:
@@ -36,6 +37,24 @@ def refuse_link(path: Path) -> Path:
 def _is_link(path: Path) -> bool:
     junction = getattr(os.path, "isjunction", None)  # of Windows, from Python 3.12 on
     return path.is_symlink() or (junction is not None and bool(junction(path)))
+
+
+def other_owner(folder: Path) -> str:
+    """Return the name of the user that a folder belongs to, if that is another one; root may do anything anyway.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     other_owner(Path(name))
+    ''
+    """
+    if not hasattr(os, "getuid") or (owner := folder.stat().st_uid) in (os.getuid(), 0):
+        return ""
+    try:
+        return folder.owner()
+    except (KeyError, NotImplementedError):  # a number without a name, as of another machine
+        return str(owner)
 
 
 @contextmanager
@@ -84,6 +103,14 @@ class Inside:
     def names(self) -> list[str]:
         """Return the names of all that is in the folder, sorted."""
         return sorted(os.listdir(self.path if self._number is None else self._number))
+
+    def close_to_others(self) -> None:
+        """Let nobody else write into the folder, where it is one's own and the system knows permissions."""
+        if self._number is None or not hasattr(os, "getuid"):
+            return
+        found = os.fstat(self._number)
+        if found.st_uid == os.getuid() and found.st_mode & OTHERS_WRITE:
+            os.fchmod(self._number, stat.S_IMODE(found.st_mode) & ~OTHERS_WRITE)
 
     def is_folder(self, name: str) -> bool:
         """Tell whether a name is that of a folder, not of a link to one."""

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from drbo.data.files.folders import Inside, refuse_link
+from drbo.data.files.folders import other_owner as other_owner
 from drbo.data.files.folders import private as private  # commands write the report of a run with it
 from drbo.result.files.plan import CLUSTERS, PLAN, RESAMPLES
 
@@ -73,20 +74,27 @@ def older_run_aside(folder: Path) -> Iterator[None]:
 def held(folder: Path) -> Iterator[None]:
     """Hold the lock of a run; that of its search, which has the same owner, goes without another word.
 
-    What is written is for its owner alone. Of a program that was killed, half a file goes, and an older run that it had
-    set aside comes back if the new one had not started.
+    What is written is for its owner alone, and nobody else can write into a folder that holds nothing but runs. Of a
+    program that was killed, half a file goes, and an older run that it had set aside comes back if the new one had not
+    started.
     """
     from drbo.data.files.lock import discard_ended, locked
 
     with private(), locked(folder), Inside(folder) as run:
         if run.is_folder(CHECKPOINT):
             discard_ended(folder / CHECKPOINT)
+        if all(_is_ours(name) for name in run.names()):
+            run.close_to_others()
         for name in run.names():
             if LEFT_OVER.fullmatch(name):
                 run.remove(name)
             elif ASIDE_NAME.fullmatch(name) and run.is_folder(name):
                 _settle(run, name)
         yield
+
+
+def _is_ours(name: str) -> bool:
+    return name in (*FILES, CHECKPOINT, LOCK) or bool(LEFT_OVER.fullmatch(name) or ASIDE_NAME.fullmatch(name))
 
 
 def _settle(run: Inside, aside: str) -> None:
