@@ -50,9 +50,8 @@ def answer(score: str, frame: Any) -> str:
 
 
 @contextmanager
-def busy_cores() -> Iterator[int]:
-    """Occupy all cores with other processes; yield how many there are."""
-    count = LOAD_PER_CORE * (os.cpu_count() or 1)
+def busy_cores(count: int = LOAD_PER_CORE * (os.cpu_count() or 1)) -> Iterator[int]:
+    """Occupy the cores with other processes; yield how many there are."""
     processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
     try:
         yield count
