@@ -7,6 +7,7 @@ import pytest
 
 from drbo.claims import orientations
 from drbo.claims.orientations import Ways, closure, entropy, ways_left
+from drbo.deadline import Deadline, OutOfTimeError
 from drbo.graph.dag import dag_to_cpdag, descendants, is_acyclic, markov_equivalent
 from tests.statements import random_dag
 
@@ -99,3 +100,10 @@ def test_closure_is_that_of_paths(rng):
     np.testing.assert_array_equal(closure(dags), [descendants(dag) for dag in dags])
     cycle = np.array([[[0, 1], [1, 0]]], dtype=bool)
     assert closure(cycle).all()
+
+
+def test_paths_are_sought_until_the_deadline():
+    with Deadline() as deadline:
+        deadline.stop()
+        with pytest.raises(OutOfTimeError):
+            closure(np.eye(3, k=1, dtype=bool)[None])

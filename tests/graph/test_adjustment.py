@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from drbo.deadline import Deadline, OutOfTimeError
 from drbo.errors import DataError
 from drbo.graph.adjustment import (
     causal_nodes,
@@ -14,6 +15,7 @@ from drbo.graph.adjustment import (
     member_dags,
     minimal_set,
     optimal_set,
+    with_flips,
 )
 from drbo.graph.dag import dag_to_cpdag, is_acyclic, markov_equivalent, meek_closure
 from tests.statements import random_dag
@@ -140,3 +142,14 @@ def test_too_many_open_edges_are_refused():
     star[0, 1:] = star[1:, 0] = True
     with pytest.raises(DataError, match="15 edges of undetermined direction"):
         list(member_dags(star, 0))
+
+
+def test_the_ways_to_direct_edges_end_at_the_deadline():
+    star = np.zeros((6, 6), dtype=bool)
+    star[0, 1:] = star[1:, 0] = True
+    arrows = np.triu(star)
+    with Deadline() as deadline:
+        deadline.stop()
+        for ways in (member_dags(star, 0), with_flips([arrows], arrows, 0)):
+            with pytest.raises(OutOfTimeError):
+                next(ways)

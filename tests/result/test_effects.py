@@ -117,6 +117,14 @@ def test_without_names_only_effects_that_exist_are_listed():
     assert result.effects(_rows(1), "d", "a").effects[0].total == (0.0,)
 
 
+def test_graphs_that_are_forgotten_to_save_memory_are_made_again(rng, monkeypatch):
+    dag = _dag(rng)
+    table = Statistics.from_array(rng.normal(size=(50, 5)), NAMES)
+    expected = effects(dag, table, basis=HELD_OUT, assumed=dag)
+    monkeypatch.setattr("drbo.result.effects.MOST_CELLS", 0)
+    assert effects(dag, table, basis=HELD_OUT, assumed=dag) == expected
+
+
 def test_knowledge_closes_a_set():
     x = _rows(0)[["a", "c"]]
     free = DrBO(score="bic-nv", random_state=0).fit(x).result_.effects(_rows(1), "a", "c").effects[0]

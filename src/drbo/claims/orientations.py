@@ -246,7 +246,8 @@ def closure(
     graphs: Bools,  # (M, m, m)
 ) -> Bools:
     """Return whether a directed path leads from one node to another, also in graphs with cycles."""
-    reached, length = graphs, 1
+    reached, length, deadline = graphs, 1, current()
     while length < graphs.shape[1]:
+        deadline.check()
         reached, length = reached | (reached.astype(np.float32) @ reached.astype(np.float32) > 0), 2 * length
     return reached

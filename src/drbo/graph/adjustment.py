@@ -1,12 +1,13 @@
 """Which columns to adjust for: the optimal set and a minimal one; and the parent sets that a class leaves open."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
 from drbo.arrays import Bools
+from drbo.deadline import current
 from drbo.errors import DataError
 from drbo.graph.dag import check_dag, check_pdag, cpdag_to_dag, descendants, is_acyclic, meek_closure
 
@@ -44,6 +45,7 @@ def member_dags(graph: npt.ArrayLike, node: int) -> Iterator[Bools]:
             tried = given.copy()
             tried[node, list(parents)] = False
             tried[[other for other in open_ if other not in parents], node] = False
+            current().check()
             try:
                 yield cpdag_to_dag(meek_closure(tried))
             except DataError:
@@ -70,6 +72,7 @@ def with_flips(dags: Iterable[Bools], assumed: Bools | None, node: int) -> Itera
             )
         for size in range(len(ends) + 1):
             for flips in combinations(ends, size):
+                current().check()
                 tried = dag.copy()
                 for i, j in flips:
                     tried[i, j], tried[j, i] = False, True
@@ -138,20 +141,26 @@ def d_separated(dag: Bools, x: int, y: int, given: list[int]) -> bool:
     >>> d_separated(collider, 0, 1, []), d_separated(collider, 0, 1, [2])
     (True, False)
     """
-    ends = [x, y, *given]
-    above: Bools = np.asarray(descendants(dag)[:, ends].any(axis=1))
-    above[ends] = True
+    above = _reached([x, y, *given], lambda some: dag[:, some].any(axis=1), len(dag))
     part = dag & above[:, None] & above[None, :]
-    married = part.astype(np.intp) @ part.T.astype(np.intp) > 0
-    moral = part | part.T | married
-    moral[given, :] = moral[:, given] = False
-    reached = np.zeros(len(dag), dtype=bool)
-    reached[x] = True
-    while True:
-        further = reached | moral[reached].any(axis=0)
-        if (further == reached).all():
-            return not bool(reached[y])
-        reached = further
+
+    def neighbours(some: Bools) -> Bools:  # in the moral graph, where parents of a node are linked
+        below: Bools = part[some].any(axis=0)
+        found: Bools = below | part[:, some | below].any(axis=1)
+        found[given] = False
+        return found
+
+    return not bool(_reached([x], neighbours, len(dag))[y])
+
+
+def _reached(first: Sequence[int], further: Callable[[Bools], Bools], n_nodes: int) -> Bools:
+    """Return (d,) True for nodes that are reached from the first ones, and those themselves."""
+    found, last = np.zeros(n_nodes, dtype=bool), np.zeros(n_nodes, dtype=bool)
+    last[list(first)] = True
+    while last.any():
+        found |= last
+        last = further(last) & ~found
+    return found
 
 
 def minimal_set(dag: npt.ArrayLike, source: int, target: int, below: Bools | None = None) -> list[int] | None:

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 Member = tuple[Bools, Bools]
 
 NORMAL_95 = 1.959963984540054  # standard errors of a 95% interval
+#: Cells of the DAGs that are kept for further pairs of columns.
+MOST_CELLS = 2**28
 TAILS = (2.5, 97.5)  # percentiles of an interval over resamples
 SEEN = "conditional on this graph, because they are estimated from the rows that it was learned from"
 HELD_OUT = "held-out rows"
@@ -188,6 +190,8 @@ def effects(
 
     def dags(node: int) -> list[Member]:
         if node not in members:
+            if sum(map(len, members.values())) * given.size > MOST_CELLS:
+                members.clear()
             members[node] = [(dag, descendants(dag)) for dag in with_flips(member_dags(given, node), assumed, node)]
         return members[node]
 
