@@ -158,7 +158,7 @@ def search(problem: Problem, about: dict[str, Any]) -> Outcome:
         callbacks.append(saver)
     outcome = course.state.run(callbacks)
     if saver is not None and course.state.whole:
-        saver.try_to_save()
+        saver.finish()
     return outcome
 
 

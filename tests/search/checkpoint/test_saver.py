@@ -110,6 +110,16 @@ def test_saves_are_seldom_and_never_take_much_of_the_time(tmp_path, course, tabl
     assert saver.n_saves == 4
 
 
+def test_the_end_of_a_search_is_saved_once(tmp_path, course, table):
+    saver = _saver(tmp_path, course, table, Clock())
+    saver.finish()
+    assert saver.n_saves == 1
+    course.state.rounds += 1
+    saver.finish()
+    saver.finish()
+    assert saver.n_saves == 2
+
+
 def test_a_clock_that_goes_backwards_does_no_harm(tmp_path, course, table):
     clock = Clock()
     saver = _saver(tmp_path, course, table, clock)

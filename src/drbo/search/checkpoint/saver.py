@@ -87,10 +87,16 @@ class Saver:
         self.folder, self.course, self.every, self._clock = folder, course, every, clock
         self.about = about if "table_sha256" in about else begin(folder, table, about)
         self.n_saves, self.seconds = 0, 0.0
+        self._rounds = 0  # of the search when it was saved
         self.save()
 
     def __call__(self, _progress: Progress) -> None:
         if self._clock() >= self._due:
+            self.try_to_save()
+
+    def finish(self) -> None:
+        """Save the end of a search, unless its last round is saved already."""
+        if self.course.state.rounds != self._rounds:
             self.try_to_save()
 
     def try_to_save(self) -> None:
@@ -109,6 +115,7 @@ class Saver:
             {"why_route": None} | self.about | {"seconds": self.course.recorder.seconds, "n_evals": evaluator.n_evals}
         )
         files.save(self.folder, self.course, about)
+        self._rounds = self.course.state.rounds
         cost = max(0.0, self._clock() - start)
         self.n_saves, self.seconds = self.n_saves + 1, self.seconds + cost
         self._due = self._clock() + max(self.every, cost / LARGEST_SHARE)
