@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from drbo.arrays import Bools
 from drbo.claims.denial import ClaimRecord, Denial, Ground, by_edge
-from drbo.claims.record import CheckedEdge, Margins, NoiseCheck
+from drbo.claims.record import CheckedEdge, CheckedNoise, Margins, NoiseCheck
 from drbo.claims.refits.confidence import Confidence
 from drbo.claims.refits.resampling import KINDS
 from drbo.claims.why import mpdag
@@ -27,6 +27,12 @@ RESAMPLED = ("margin", "stability")
 #: Share of the resamples that must have the arrow, where there are resamples.
 RESAMPLED_SHARE = 0.8
 
+#: What noise checks allow for, in words that follow a statement.
+BUT: dict[CheckedNoise, str] = {
+    "additive": "",
+    "location-scale": " once their spread may change with the causes",
+    "ranks": " once columns are replaced by normal scores of their ranks and their spread may change with the causes",
+}
 NEITHER_FITS = "Neither direction fits additive noise: a hidden cause or another kind of noise is likely."
 
 
@@ -222,8 +228,7 @@ def _sentence(claimed: _Claimed, one: CheckedEdge) -> str:
     """Return the reason of a claim in words, and what the noise check adds to it."""
     cause, effect, check, reason = one.cause, one.effect, one.check, claimed.reason
     verdict = None if check is None else check.verdict
-    scaled = check is not None and check.noise == "location-scale"
-    but = " once their spread may change with the causes" if scaled else ""
+    but = "" if check is None else BUT[check.noise]
     reverse = f"The noise check contradicts this arrow: {effect} -> {cause} fits, and {cause} -> {effect} does not."
     if reason == "open":
         reverse = f"The noise check prefers {effect} -> {cause}."

@@ -101,6 +101,10 @@ class RankedClass:
     edges: tuple[tuple[str, str], ...]  # of the best DAG, by the names of the columns
 
 
+#: Noise that depends on its causes at most by its spread, between columns or between normal scores of their ranks.
+CheckedNoise = NoiseModel | Literal["ranks"]
+
+
 @dataclass(frozen=True)
 class NoiseCheck:
     """What the residuals say about one arrow.
@@ -108,8 +112,8 @@ class NoiseCheck:
     Attributes
     ----------
     verdict : which direction fits, see :data:`Verdict`.
-    noise : the noise model behind the verdict: ``additive``, or ``location-scale``, in which the spread of the noise
-        may depend on the causes.
+    noise : the noise model behind the verdict: ``additive``; ``location-scale``, in which the spread of the noise may
+        depend on the causes; or ``ranks``, which is the latter between normal scores of ranks.
     p_value_forward, p_value_reverse : smallest p-value of the independence tests of the arrow and of its reverse. Of a
         direction that the test between both ends rejects, no other tests are made.
     p_value_family : p-value of the effect's family with additive noise, corrected for the number of its parents.
@@ -119,7 +123,7 @@ class NoiseCheck:
     """
 
     verdict: Verdict
-    noise: NoiseModel
+    noise: CheckedNoise
     p_value_forward: float
     p_value_reverse: float
     p_value_family: float

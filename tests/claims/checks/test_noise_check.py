@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from drbo import DrBO
+from drbo.claims.checks import noise_check
 from drbo.claims.checks.noise_check import (
     SHOWN_PROBABILITY,
     NoiseChecks,
     NoiseClaim,
     direction_probability,
-    leans,
     noise_checks,
 )
 from drbo.claims.claim import MAX_EDGES, Context
@@ -94,9 +94,58 @@ def test_a_bent_scale_does_not_fool_the_check(make, n):
     assert _verdicts(make, n)["reverse"] <= 1  # the veto itself has a level of 0.05
 
 
-def test_without_the_ranks_a_bent_scale_would_fool_it(monkeypatch):
+def test_without_the_ranks_and_the_rule_of_normal_effects_a_bent_scale_would_fool_it(monkeypatch):
     monkeypatch.setattr(NoiseChecks, "_may_be_distorted", lambda *_: False)
+    monkeypatch.setattr(noise_check, "NORMAL_LEVEL", 1.0)
     assert _verdicts(_squared, 1500)["reverse"] >= 15
+
+
+def _bounded(rng, n):
+    """Return a normal cause of a share, as of a beta regression: a line fits from the share to the cause."""
+    x = rng.normal(size=n)
+    mean = 1 / (1 + np.exp(-x))
+    return x, rng.beta(6 * mean, 6 - 6 * mean)
+
+
+def _with_error(rng, n):
+    """Return a cause that is measured with an error, and its saturating effect."""
+    x = rng.normal(size=n)
+    return x + 0.5 * rng.normal(size=n), np.tanh(1.5 * x) + 0.3 * rng.normal(size=n)
+
+
+@pytest.mark.parametrize("make", [_bounded, _with_error])
+def test_a_normal_column_is_no_effect(make):
+    assert _verdicts(make, 1000)["reverse"] <= 2  # the rule itself has a level of 0.1
+
+
+def test_without_the_rule_normal_columns_would_look_like_effects(monkeypatch):
+    monkeypatch.setattr(noise_check, "NORMAL_LEVEL", 1.0)
+    assert _verdicts(_with_error, 1000)["reverse"] >= 5
+
+
+def _skewed_line(rng, n):
+    x = rng.exponential(size=n)
+    return x, 0.4 * x + 0.6 * rng.normal(size=n)
+
+
+def test_a_line_needs_no_ranks(monkeypatch):
+    monkeypatch.setattr(NoiseChecks, "_may_be_scaled", lambda *_: False)
+    lines = _verdicts(_skewed_line, 300)["forward"]
+    monkeypatch.setattr(NoiseChecks, "_is_line", lambda *_: False)
+    assert lines > _verdicts(_skewed_line, 300)["forward"]
+
+
+def _spread_behind_scales(rng, n):
+    """Return columns whose noise changes its spread between two scales that nobody knows."""
+    x = rng.normal(size=n)
+    return np.exp(x), np.sinh(x + np.exp(0.7 * x) * 0.5 * rng.normal(size=n))
+
+
+def test_ranks_tell_noise_of_changing_spread_on_any_scale():
+    found = _verdicts(_spread_behind_scales, 1000)
+    assert found["reverse"] == 0
+    assert found["forward"] >= 5
+    assert "ranks" in {_check(*_spread_behind_scales(np.random.default_rng(k), 1000)).noise for k in range(5)}
 
 
 def test_noise_of_changing_spread_has_a_second_chance():
@@ -150,7 +199,7 @@ def test_the_level_is_corrected_for_the_number_of_arrows(rng):
     dag[0, 1] = True
     alone = NoiseChecks(TableTests(Statistics.from_array(many)), dag)._rejects
     dag[0, 2:] = dag[1, 2:] = True
-    assert alone == {"additive": 0.01, "location-scale": 0.001}
+    assert alone == {"additive": 0.01, "location-scale": 0.001, "ranks": 0.01}
     assert NoiseChecks(TableTests(Statistics.from_array(many)), dag)._rejects["additive"] == pytest.approx(0.1 / 37)
 
 
@@ -294,10 +343,12 @@ def test_columns_that_pile_up_at_an_end_of_their_range_are_not_checked(rng):
 
 def test_residuals_of_fewer_rows_lean_to_a_direction_before_they_tell_it(rng):
     x, y = _additive(rng, 1000)
-    few, back = _check(x[:200], y[:200]), _check(x[:200], y[:200], FORWARD.T)
-    assert leans(few)
-    assert not leans(back)
-    assert not leans(None)
+    checks = NoiseChecks(TableTests(Statistics.from_array(np.column_stack([x, y])[:200])), FORWARD)
+    back = NoiseChecks(TableTests(Statistics.from_array(np.column_stack([x, y])[:200])), FORWARD.T)
+    assert checks.leans(0, 1, "additive")
+    assert not back.leans(1, 0, "additive")
+    coins = NoiseChecks(TableTests(Statistics.from_array(rng.integers(2, size=(200, 2)))), FORWARD)
+    assert not coins.leans(0, 1, "ranks")
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -16,30 +16,34 @@ import numpy as np
 from drbo.arrays import Bools
 from drbo.claims.claim import Context, ResidualClaim, Ruling
 from drbo.claims.denial import Denial
-from drbo.claims.record import CheckedEdge, NoiseCheck, Verdict
+from drbo.claims.record import CheckedEdge, CheckedNoise, NoiseCheck, Verdict
 from drbo.deadline import current
 from drbo.independence.rank_hsic import Independence
-from drbo.independence.residual_tests import MIN_ROWS, Regression, TableTests
+from drbo.independence.residual_tests import MIN_ROWS, Regression, ResidualTests, TableTests
 from drbo.independence.residuals import NoiseModel
 from drbo.machine.threads import one_blas_thread
 
 Family = tuple[int, tuple[int, ...]]
 
 #: A direction fits if all of its p-values are above this.
-FITS: dict[NoiseModel, float] = {"additive": 0.05, "location-scale": 0.1}
+FITS: dict[CheckedNoise, float] = {"additive": 0.05, "location-scale": 0.1, "ranks": 0.1}
 #: A direction is rejected if its p-value is below this, and below the second number divided by the tested arrows.
-REJECTS: dict[NoiseModel, float] = {"additive": 0.01, "location-scale": 0.001}
+REJECTS: dict[CheckedNoise, float] = {"additive": 0.01, "location-scale": 0.001, "ranks": 0.01}
 ALL_ARROWS_LEVEL = 0.1
 #: The p-value of the rejected direction is at most this share of the other one's.
 MAX_RATIO = 0.03
 #: A direction is not rejected if the family that it implies has a p-value above this.
-FITS_CLEARLY: dict[NoiseModel, float] = {"additive": 0.5, "location-scale": 0.2}
+FITS_CLEARLY: dict[CheckedNoise, float] = {"additive": 0.5, "location-scale": 0.2, "ranks": 0.2}
+#: The noise models of which the first that fits at least one direction decides.
+IN_TURN: tuple[NoiseModel, ...] = ("additive", "location-scale")
 #: The rejected direction also fails after every column is replaced by its normal scores. With few rows that test has
 #: little power: its level is the first number divided by the rows, within the other two.
 VETO_ROWS, VETO_LEVELS = 50.0, (0.05, 0.2)
 #: It also fails, below this p-value, if the spread of the noise may depend on the causes; unless a straight line fits
 #: the preferred direction, with residuals that are normal with at most the second p-value.
 SCALE_VETO, SHAPE_LEVEL = 0.02, 0.001
+#: An effect with additive noise is not normal, which would have a larger p-value, if the residuals tell its cause.
+NORMAL_LEVEL = 0.1
 #: Residuals of an effect that depend on those of any other column, at this corrected level, suggest a hidden cause.
 NOISE_LEVEL = 0.01
 #: Arrows are not checked if both ends have more causes than this together: such regressions take too long and too many
@@ -47,8 +51,9 @@ NOISE_LEVEL = 0.01
 MAX_CAUSES = 8
 #: A family of a nonlinear score passes its residual check above this p-value.
 FAMILY_LEVEL = 0.05
-#: Residuals of fewer rows lean to a direction if they reject the other one below this p-value.
-LEANS = 0.05
+#: Residuals of fewer rows lean to a direction if they reject the other one below this p-value; between normal scores of
+#: ranks, where few rows have little power, below this share of the p-value of the direction.
+LEANS, LEANS_RANKS = 0.05, 0.3
 #: Probabilities below this are not shown.
 SHOWN_PROBABILITY = 0.7
 #: Smallest p-value that is distinguished from 0.
@@ -58,7 +63,7 @@ TINY = 1e-300
 class _Evidence(NamedTuple):
     """The tests of both directions of an arrow under one noise model; the arrow itself comes first."""
 
-    noise: NoiseModel
+    noise: CheckedNoise
     fits: tuple[float, float]  # smallest p-value of all tests of the direction
     pairs: tuple[Independence, Independence]  # the tests between the two ends
 
@@ -75,17 +80,23 @@ class NoiseChecks:
        i given its parents and j are not clearly independent of j (p < 0.5);
     2. the reverse also fails (p < 0.05; with n < 1,000 rows p < 50 / n, at most 0.2) after every column is replaced by
        the normal scores of its ranks. A distorted scale, as in (x + noise)^3, can turn the noise check around, and the
-       ranks undo the distortion;
+       ranks undo the distortion. Where a straight line fits the preferred direction (p > 0.05), the scale is the right
+       one, because a distortion would bend the line;
     3. the reverse also fails (p < 0.02) if the spread of its noise may depend on the causes: error in a measured cause,
        or a bounded effect, would otherwise turn the check around. Straight lines whose residuals are clearly not
        normal (p < 0.001) need no such test, because sums of errors are closer to normal;
-    4. the residuals of j are independent of the residuals of all other columns (p > 0.01, corrected for their number),
+    4. what Z leaves of j is not normal (p < 0.1). A sum of independent parts is normal only if each part is (Cramer
+       1936), and normal parts fit both directions. A normal column that seems to be an effect is therefore rather the
+       cause of a bounded effect, or was measured with an error;
+    5. the residuals of j are independent of the residuals of all other columns (p > 0.01, corrected for their number),
        because a hidden cause of j would show there;
-    5. two classes of rows do not explain both columns better (:func:`~drbo.independence.latent_classes.classes_gain`).
+    6. two classes of rows do not explain both columns better (:func:`~drbo.independence.latent_classes.classes_gain`).
 
     ``reverse`` is the mirror image. If both directions are rejected, the residuals are divided by a scale that depends
     on the causes, and the same tests are made; a direction then fits with p > 0.1, is rejected with p < 0.001, and is
-    not rejected if it has p > 0.2 in its family.
+    not rejected if it has p > 0.2 in its family. If that tells no direction either, and ranks reject additive noise in
+    one of them, these tests are made between the normal scores of ranks, where no distortion of a scale matters, and a
+    direction is rejected with p < 0.01; rules 2 and 3 are about scales and do not apply then.
 
     Categorical columns, those with fewer than 8 distinct values, and those that pile up at an end of their range are
     not tested as ends of an arrow, but may be other parents. Arrows whose ends have more than 8 causes are not tested.
@@ -135,12 +146,17 @@ class NoiseChecks:
         """Check the arrow i -> j; None if it cannot be tested."""
         if self.untested(i, j) is not None:
             return None
-        for noise in REJECTS:  # the first model that fits at least one direction decides
+        for noise in IN_TURN:
             found = self._evidence(i, j, noise)
             if max(found.fits) >= self._rejects[noise]:
                 break
+        verdict = self._verdict(i, j, found)
+        if verdict in ("undecided", "neither") and self._is_uneven(i, j):
+            ranked = self._evidence(i, j, "ranks")
+            told = self._verdict(i, j, ranked)
+            found, verdict = (ranked, told) if told in ("forward", "reverse") else (found, verdict)
         return NoiseCheck(
-            verdict=self._verdict(i, j, found),
+            verdict=verdict,
             noise=found.noise,
             p_value_forward=found.fits[0],
             p_value_reverse=found.fits[1],
@@ -150,17 +166,36 @@ class NoiseChecks:
             probability=self._probability(i, j, found),
         )
 
-    def _evidence(self, i: int, j: int, noise: NoiseModel) -> _Evidence:
+    def leans(self, i: int, j: int, noise: CheckedNoise) -> bool:
+        """Tell whether residuals lean to the arrow i -> j: it fits, and its reverse does not.
+
+        This is less than a verdict, for which half of the rows seldom has the power.
+        """
+        if self.untested(i, j) is not None:
+            return False
+        fits, reverse = self._evidence(i, j, noise).fits
+        return fits > FITS[noise] and reverse < (LEANS_RANKS * fits if noise == "ranks" else LEANS)
+
+    def _is_uneven(self, i: int, j: int) -> bool:
+        """Tell whether additive noise between normal scores of ranks is rejected in a direction."""
         given = self.given(i, j)
-        pairs = self._tests.pair(i, j, given, noise), self._tests.pair(j, i, given, noise)
+        return min(self._ranked.pair(*ends, given).p_value for ends in ((i, j), (j, i))) < REJECTS["ranks"]
+
+    def _model(self, noise: CheckedNoise) -> tuple[ResidualTests, NoiseModel]:
+        """Return the tests of a noise model, and how noise depends on the causes in them."""
+        return (self._ranked, "location-scale") if noise == "ranks" else (self._tests, noise)
+
+    def _evidence(self, i: int, j: int, noise: CheckedNoise) -> _Evidence:
+        given, (tests, model) = self.given(i, j), self._model(noise)
+        pairs = tests.pair(i, j, given, model), tests.pair(j, i, given, model)
         fits = [pair.p_value for pair in pairs]
         if self._may_tell(fits[0], fits[1], noise):  # else neither direction is preferred, whatever the families say
             for side, family in enumerate(self._families(i, j)):
                 if fits[side] >= self._rejects[noise]:  # else the direction is rejected, whatever its family says
-                    fits[side] = min(fits[side], self._tests.family(*family, noise).p_value)
+                    fits[side] = min(fits[side], tests.family(*family, model).p_value)
         return _Evidence(noise, (fits[0], fits[1]), pairs)
 
-    def _may_tell(self, forward: float, reverse: float, noise: NoiseModel) -> bool:
+    def _may_tell(self, forward: float, reverse: float, noise: CheckedNoise) -> bool:
         """Tell whether tests between both ends may lead to a verdict or a probability that is shown."""
         low, high = sorted((forward, reverse))
         return low < self._rejects[noise] or direction_probability(high, low) >= SHOWN_PROBABILITY
@@ -185,10 +220,10 @@ class NoiseChecks:
         fits, fails = found.fits[side], found.pairs[1 - side].p_value
         if fits <= FITS[found.noise] or fails >= min(self._rejects[found.noise], fits * MAX_RATIO):
             return False
-        if self._may_be_distorted(1 - side, i, j, found.noise) or self._may_be_scaled(1 - side, i, j):
+        if self._may_mislead(1 - side, i, j, found.noise):
             return False
-        families = self._families(i, j)
-        if self._tests.parent(*families[1 - side], (i, j)[1 - side], found.noise).p_value >= FITS_CLEARLY[found.noise]:
+        families, (tests, model) = self._families(i, j), self._model(found.noise)
+        if tests.parent(*families[1 - side], (i, j)[1 - side], model).p_value >= FITS_CLEARLY[found.noise]:
             return False
         node, parents = families[side]
         others = [
@@ -196,31 +231,41 @@ class NoiseChecks:
             for k in np.flatnonzero(self._testable).tolist()
             if k not in (node, (i, j)[side]) and len(self._parents[k]) <= MAX_CAUSES
         ]
-        if self._tests.noises(node, parents, others, found.noise).p_value <= NOISE_LEVEL:
+        if tests.noises(node, parents, others, model).p_value <= NOISE_LEVEL:
             return False
-        return self._tests.classes_gain(*((i, j) if side == 0 else (j, i)), self.given(i, j)) <= 0.0
+        ends = (i, j) if side == 0 else (j, i)
+        return all(one.classes_gain(*ends, self.given(i, j)) <= 0.0 for one in {self._tests, tests})
+
+    def _may_mislead(self, side: int, i: int, j: int, noise: CheckedNoise) -> bool:
+        """Tell whether a scale, changing spread or a normal column may have led to the rejection of a direction."""
+        if self._lines.normality((i, j)[side], self.given(i, j)) >= NORMAL_LEVEL:
+            return True
+        return noise != "ranks" and (self._may_be_distorted(side, i, j, noise) or self._may_be_scaled(side, i, j))
 
     def _may_be_distorted(self, side: int, i: int, j: int, noise: NoiseModel) -> bool:
         """Tell whether a rejected direction fits after every column is replaced by its normal scores."""
         cause, effect = (i, j) if side == 0 else (j, i)
+        if noise == "additive" and self._is_line(effect, cause):
+            return False
         return self._ranked.pair(cause, effect, self.given(i, j), noise).p_value >= self._veto
 
     def _may_be_scaled(self, side: int, i: int, j: int) -> bool:
         """Tell whether a rejected direction fits if the spread of the noise may depend on the causes."""
         cause, effect = (i, j) if side == 0 else (j, i)
         given = self.given(i, j)
-        is_line = self._lines.pair(effect, cause, given).p_value > FITS["additive"]
-        if is_line and self._lines.normality(cause, (*given, effect)) < SHAPE_LEVEL:
+        if self._is_line(effect, cause) and self._lines.normality(cause, (*given, effect)) < SHAPE_LEVEL:
             return False
         return self._tests.pair(cause, effect, given, "location-scale").p_value >= SCALE_VETO
+
+    def _is_line(self, cause: int, effect: int) -> bool:
+        """Tell whether a straight line fits a direction."""
+        return self._lines.pair(cause, effect, self.given(cause, effect)).p_value > FITS["additive"]
 
     def _probability(self, i: int, j: int, found: _Evidence) -> float | None:
         """Return the probability of the arrow given the edge, if one of both directions has enough of it to show."""
         side = int(found.fits[1] > found.fits[0])
         likely = direction_probability(found.fits[side], found.pairs[1 - side].p_value)
-        if likely < SHOWN_PROBABILITY or self._may_be_distorted(1 - side, i, j, found.noise):
-            return None
-        if self._may_be_scaled(1 - side, i, j):
+        if likely < SHOWN_PROBABILITY or self._may_mislead(1 - side, i, j, found.noise):
             return None
         return likely if side == 0 else 1.0 - likely
 
@@ -292,14 +337,6 @@ def noise_checks(
             left_out = bool(why) and bool(tests.testable[[i, j]].all())
             found.append(CheckedEdge(cause=names[i], effect=names[j], check=check, untested=why, left_out=left_out))
     return tuple(found)
-
-
-def leans(check: NoiseCheck | None) -> bool:
-    """Tell whether residuals lean to an arrow as it is drawn: it fits, and its reverse does not.
-
-    This is less than a verdict, for which half of the rows seldom has the power.
-    """
-    return check is not None and check.p_value_forward > FITS[check.noise] and check.p_value_reverse < LEANS
 
 
 def direction_probability(p_fits: float, p_fails: float) -> float:

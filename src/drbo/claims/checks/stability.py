@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from drbo.arrays import Bools, Indices
+from drbo.arrays import Indices
 from drbo.claims.answer.stages import STAGES, Answer
-from drbo.claims.checks.noise_check import NoiseChecks, leans
-from drbo.claims.claim import SEED, Claim, Context, Inquiry, Ruling, denials
+from drbo.claims.checks.noise_check import NoiseChecks, NoiseClaim
+from drbo.claims.claim import SEED, Claim, Context, Ruling, denials
 from drbo.claims.denial import Ground
 from drbo.claims.runner import run_claims
 from drbo.claims.verdicts import supported
@@ -58,7 +58,7 @@ class Stability(Claim):
         while tried < HALVES and any(_is_undecided(count, tried) for count in counts.values()):
             current().check()
             half = _half(context, tried)
-            found = set(supported(half)) | _leaning(half.inquiry, context.answer.dag, grounds)
+            found = set(supported(half)) | _leaning(half, context, grounds)
             counts = {arrow: count + (arrow in found) for arrow, count in counts.items()}
             tried += 1
         unstable = {arrow: UNSTABLE.format(n, tried) for arrow, n in counts.items() if n < LEAST}
@@ -108,9 +108,10 @@ def _half(context: Context, k: int) -> Context:
     return again
 
 
-def _leaning(half: Inquiry, dag: Bools, grounds: Mapping[tuple[str, str], Ground]) -> set[tuple[str, str]]:
+def _leaning(half: Context, context: Context, grounds: Mapping[tuple[str, str], Ground]) -> set[tuple[str, str]]:
     """Return the arrows of the noise check to which the residuals of half of the rows lean as well."""
     place = {name: k for k, name in enumerate(half.table.names)}
     arrows = [arrow for arrow, ground in grounds.items() if ground == "noise-check"]
-    checks = NoiseChecks(half.tests, dag) if arrows else None
-    return {(i, j) for i, j in arrows if checks is not None and leans(checks.check(place[i], place[j]))}
+    checks = NoiseChecks(half.inquiry.tests, context.answer.dag) if arrows else None
+    noises = {(one.cause, one.effect): one.check.noise for one in context.done.get(NoiseClaim.name, ()) if one.check}
+    return {(i, j) for i, j in arrows if checks is not None and checks.leans(place[i], place[j], noises[i, j])}
