@@ -1,5 +1,6 @@
 """The noise check: right where noise is additive, silent where both directions fit, and not fooled by bent scales."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +12,7 @@ from drbo.claims.checks.noise_check import (
     SHOWN_PROBABILITY,
     NoiseChecks,
     NoiseClaim,
+    against_class,
     direction_probability,
     noise_checks,
 )
@@ -368,3 +370,13 @@ def test_what_checks_share_changes_no_verdict(seed, monkeypatch):
     for name in ("p_value_forward", "p_value_reverse", "p_value_family", "dependence_forward", "dependence_reverse"):
         found = [getattr(one, name) for one in shared]
         assert found == pytest.approx([getattr(one, name) for one in alone], rel=1e-3, abs=1e-12)
+
+
+def test_a_class_arrow_with_a_likely_reverse_is_denied(rng):
+    x, y = _additive(rng, 800)
+    found = noise_checks(TableTests(Statistics.from_array(np.column_stack([y, x]), ["y", "x"])), FORWARD)[0]
+    weak = replace(found, check=replace(found.check, verdict="undecided"))
+    assert weak.check.probability < 0.5
+    assert "opposite one more likely" in against_class([weak], families=False)[0].sentence
+    silent = replace(weak, check=replace(weak.check, probability=None))
+    assert against_class([silent], families=False) == ()

@@ -283,7 +283,7 @@ class NoiseClaim(ResidualClaim):
 
 
 def against_class(checks: Iterable[CheckedEdge], *, families: bool) -> tuple[Denial, ...]:
-    """Return what noise checks say against arrows of the class: the reverse fits, or a family does not.
+    """Return what noise checks say against arrows of the class: the reverse fits or is likely, or a family does not fit.
 
     ``families``: an arrow also needs a family that passes its residual check (p > 0.05). Nonlinear scores need that:
     their class arrows are often artefacts of a noise model that does not fit.
@@ -300,6 +300,9 @@ def against_class(checks: Iterable[CheckedEdge], *, families: bool) -> tuple[Den
             found.append(Denial(**told, claim=NoiseClaim.name, sentence="The score prefers this direction."))
         elif fails:
             words = f"The class has this direction, but '{one.effect}' did not pass its residual check."
+            found.append(Denial(**told, claim=NoiseClaim.name, sentence=words))
+        elif one.check is not None and (one.check.probability or 1.0) < SHOWN_PROBABILITY:
+            words = "The class has this direction, but the residuals make the opposite one more likely."
             found.append(Denial(**told, claim=NoiseClaim.name, sentence=words))
     return tuple(found)
 
