@@ -98,7 +98,7 @@ def test_a_bent_scale_does_not_fool_the_check(make, n):
 
 def test_without_the_ranks_and_the_rule_of_normal_effects_a_bent_scale_would_fool_it(monkeypatch):
     monkeypatch.setattr(NoiseChecks, "_may_be_distorted", lambda *_: False)
-    monkeypatch.setattr(noise_check, "NORMAL_LEVEL", 1.0)
+    monkeypatch.setattr(noise_check, "NORMAL_LEVELS", (1.0, 1.0))
     assert _verdicts(_squared, 1500)["reverse"] >= 15
 
 
@@ -117,11 +117,11 @@ def _with_error(rng, n):
 
 @pytest.mark.parametrize("make", [_bounded, _with_error])
 def test_a_normal_column_is_no_effect(make):
-    assert _verdicts(make, 1000)["reverse"] <= 2  # the rule itself has a level of 0.1
+    assert _verdicts(make, 1000)["reverse"] <= 2  # the rule itself has a level of 0.02
 
 
 def test_without_the_rule_normal_columns_would_look_like_effects(monkeypatch):
-    monkeypatch.setattr(noise_check, "NORMAL_LEVEL", 1.0)
+    monkeypatch.setattr(noise_check, "NORMAL_LEVELS", (1.0, 1.0))
     assert _verdicts(_with_error, 1000)["reverse"] >= 5
 
 
@@ -201,7 +201,7 @@ def test_the_level_is_corrected_for_the_number_of_arrows(rng):
     dag[0, 1] = True
     alone = NoiseChecks(TableTests(Statistics.from_array(many)), dag)._rejects
     dag[0, 2:] = dag[1, 2:] = True
-    assert alone == {"additive": 0.01, "location-scale": 0.001, "ranks": 0.01}
+    assert alone == {"additive": 0.01, "location-scale": 0.001, "ranks": 0.02}
     assert NoiseChecks(TableTests(Statistics.from_array(many)), dag)._rejects["additive"] == pytest.approx(0.1 / 37)
 
 

@@ -28,10 +28,10 @@ Family = tuple[int, tuple[int, ...]]
 #: A direction fits if all of its p-values are above this.
 FITS: dict[CheckedNoise, float] = {"additive": 0.05, "location-scale": 0.1, "ranks": 0.1}
 #: A direction is rejected if its p-value is below this, and below the second number divided by the tested arrows.
-REJECTS: dict[CheckedNoise, float] = {"additive": 0.01, "location-scale": 0.001, "ranks": 0.01}
+REJECTS: dict[CheckedNoise, float] = {"additive": 0.01, "location-scale": 0.001, "ranks": 0.02}
 ALL_ARROWS_LEVEL = 0.1
 #: The p-value of the rejected direction is at most this share of the other one's.
-MAX_RATIO = 0.03
+MAX_RATIO: dict[CheckedNoise, float] = {"additive": 0.03, "location-scale": 0.03, "ranks": 0.1}
 #: A direction is not rejected if the family that it implies has a p-value above this.
 FITS_CLEARLY: dict[CheckedNoise, float] = {"additive": 0.5, "location-scale": 0.2, "ranks": 0.2}
 #: The noise models of which the first that fits at least one direction decides.
@@ -42,8 +42,9 @@ VETO_ROWS, VETO_LEVELS = 50.0, (0.05, 0.2)
 #: It also fails, below this p-value, if the spread of the noise may depend on the causes; unless a straight line fits
 #: the preferred direction, with residuals that are normal with at most the second p-value.
 SCALE_VETO, SHAPE_LEVEL = 0.02, 0.001
-#: An effect with additive noise is not normal, which would have a larger p-value, if the residuals tell its cause.
-NORMAL_LEVEL = 0.1
+#: An effect whose residuals tell its cause is not normal. That test gains power with the rows, too: its level is the
+#: first number divided by the rows, within the other two.
+NORMAL_ROWS, NORMAL_LEVELS = 20.0, (0.01, 0.1)
 #: Residuals of an effect that depend on those of any other column, at this corrected level, suggest a hidden cause.
 NOISE_LEVEL = 0.01
 #: Arrows are not checked if both ends have more causes than this together: such regressions take too long and too many
@@ -85,9 +86,9 @@ class NoiseChecks:
     3. the reverse also fails (p < 0.02) if the spread of its noise may depend on the causes: error in a measured cause,
        or a bounded effect, would otherwise turn the check around. Straight lines whose residuals are clearly not
        normal (p < 0.001) need no such test, because sums of errors are closer to normal;
-    4. what Z leaves of j is not normal (p < 0.1). A sum of independent parts is normal only if each part is (Cramer
-       1936), and normal parts fit both directions. A normal column that seems to be an effect is therefore rather the
-       cause of a bounded effect, or was measured with an error;
+    4. what Z leaves of j is not normal (p < 20 / n, between 0.01 and 0.1). A sum of independent parts is normal
+       only if each part is (Cramer 1936), and normal parts fit both directions. A normal column that seems to be an
+       effect is therefore rather the cause of a bounded effect, or was measured with an error;
     5. the residuals of j are independent of the residuals of all other columns (p > 0.01, corrected for their number),
        because a hidden cause of j would show there;
     6. two classes of rows do not explain both columns better (:func:`~drbo.independence.latent_classes.classes_gain`).
@@ -96,7 +97,8 @@ class NoiseChecks:
     on the causes, and the same tests are made; a direction then fits with p > 0.1, is rejected with p < 0.001, and is
     not rejected if it has p > 0.2 in its family. If that tells no direction either, and ranks reject additive noise in
     one of them, these tests are made between the normal scores of ranks, where no distortion of a scale matters, and a
-    direction is rejected with p < 0.01; rules 2 and 3 are about scales and do not apply then.
+    direction is rejected with p < 0.02 and at most 0.1 times the p-value of the other one. Rules 2 and 3 are about
+    scales and do not apply then.
 
     Categorical columns, those with fewer than 8 distinct values, and those that pile up at an end of their range are
     not tested as ends of an arrow, but may be other parents. Arrows whose ends have more than 8 causes are not tested.
@@ -128,6 +130,7 @@ class NoiseChecks:
         self._tests, self._ranked, self._of_score = tests.by("splines"), tests.by("ranks"), tests.by(regression)
         self._lines = tests.by("linear")
         n_tested = int((dag & self._testable[:, None] & self._testable).sum())
+        self._normal = float(np.clip(NORMAL_ROWS / max(1, self._n_rows), *NORMAL_LEVELS))
         self._veto = float(np.clip(VETO_ROWS / max(1, self._n_rows), *VETO_LEVELS))
         self._rejects = {noise: min(level, ALL_ARROWS_LEVEL / max(1, n_tested)) for noise, level in REJECTS.items()}
 
@@ -218,7 +221,7 @@ class NoiseChecks:
     def _prefers(self, side: int, i: int, j: int, found: _Evidence) -> bool:
         """Tell whether the tests prefer the arrow (side 0) or its reverse (side 1) to the other direction."""
         fits, fails = found.fits[side], found.pairs[1 - side].p_value
-        if fits <= FITS[found.noise] or fails >= min(self._rejects[found.noise], fits * MAX_RATIO):
+        if fits <= FITS[found.noise] or fails >= min(self._rejects[found.noise], fits * MAX_RATIO[found.noise]):
             return False
         if self._may_mislead(1 - side, i, j, found.noise):
             return False
@@ -238,7 +241,7 @@ class NoiseChecks:
 
     def _may_mislead(self, side: int, i: int, j: int, noise: CheckedNoise) -> bool:
         """Tell whether a scale, changing spread or a normal column may have led to the rejection of a direction."""
-        if self._lines.normality((i, j)[side], self.given(i, j)) >= NORMAL_LEVEL:
+        if self._lines.normality((i, j)[side], self.given(i, j)) >= self._normal:
             return True
         return noise != "ranks" and (self._may_be_distorted(side, i, j, noise) or self._may_be_scaled(side, i, j))
 
@@ -283,7 +286,7 @@ class NoiseClaim(ResidualClaim):
 
 
 def against_class(checks: Iterable[CheckedEdge], *, families: bool) -> tuple[Denial, ...]:
-    """Return what noise checks say against arrows of the class: the reverse fits or is likely, or a family does not fit.
+    """Return what noise checks say against arrows of the class: the reverse fits or is likely, or a family fails.
 
     ``families``: an arrow also needs a family that passes its residual check (p > 0.05). Nonlinear scores need that:
     their class arrows are often artefacts of a noise model that does not fit.
