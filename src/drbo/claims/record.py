@@ -102,7 +102,7 @@ class RankedClass:
 
 
 #: Noise that depends on its causes at most by its spread, between columns or between normal scores of their ranks.
-CheckedNoise = NoiseModel | Literal["ranks"]
+CheckedNoise = Literal[NoiseModel, "ranks"]
 
 
 @dataclass(frozen=True)
