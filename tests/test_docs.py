@@ -161,7 +161,7 @@ def test_links_lead_to_files(page):
         ("custom score", "guide/own-score.md"),
         ("Excel", "guide/getting-started.md"),
         ("verbose", "guide/getting-started.md"),
-        ("GPU", "guide/getting-started.md"),
+        ("GPU", "guide/platforms.md"),
         ("categorical", "guide/scores.md"),
     ],
 )
@@ -180,7 +180,7 @@ def _rows(page: str, mark: str) -> list[list[str]]:
 
 def test_the_figures_of_the_readme_are_those_of_the_generated_tables():
     opening = " ".join(TEXTS["README.md"].partition("## Try it")[0].split())
-    found, runs = zip(*(map(int, row[3].split(" of ")) for row in _rows("guide/exact.md", "agree")), strict=True)
+    found, runs = zip(*(map(int, row[3].split(" of ")) for row in _rows("evidence/proofs.md", "agree")), strict=True)
     assert found == runs
     assert f"All {sum(runs)} searches on tables with a known optimum ended at it" in opening
 
@@ -192,7 +192,7 @@ def test_the_figures_of_the_readme_are_those_of_the_generated_tables():
     assert [(int(evals), shd) for evals, shd in paper] == [(10_000, "2.0"), (50_000, "1.6")]
     assert "The paper reports 2.0 after 10,000 evaluations and 1.6 after 50,000" in opening
 
-    null = _rows("guide/scores.md", "null test")
+    null = _rows("evidence/scores.md", "null test")
     assert "each of nine scores" in opening
     assert len({row[0] for row in null if not row[0].startswith("auto")}) == 9
     assert max(float(row[6]) for row in null if row[3] == "20") == 0.25
@@ -229,9 +229,9 @@ def test_what_the_method_names_is_there():
     assert sorted(name for name in names if not _is_there(name)) == []
 
 
-def test_at_most_36_000_words_are_written_by_hand():
+def test_at_most_39_000_words_are_written_by_hand():
     """Generated tables, and the pages of results and faults, which are generated whole, do not count."""
     made = re.compile(r"<!-- ([\w ]+): start -->.*?<!-- \1: end -->", re.DOTALL)
     whole = ("results/", "developers/faults.md")
     by_hand = [text for page, text in TEXTS.items() if not page.startswith(whole)]
-    assert sum(len(made.sub("", text).split()) for text in by_hand) <= 36_000
+    assert sum(len(made.sub("", text).split()) for text in by_hand) <= 39_000

@@ -16,8 +16,8 @@ EDGES, COLUMNS = ("links", "arrows"), ("given", "found", "low", "high")
 INTRODUCTION = """# Calibration
 
 Made by `python -m benchmarks report` from the rows in `benchmarks/rows`. Of the links and arrows with probability p, a
-share p should be in the true graph. What the probabilities are is said under [confidence](../guide/confidence.md), what
-supports a direction under [directions](../guide/directions.md).
+share p should be in the true graph. The probabilities are explained under
+[resampling](../reference/resampling.md), what supports a direction under [directions](../reference/directions.md).
 
 ## Links and arrows
 

@@ -1,4 +1,4 @@
-"""What each score takes and gives, asked of the scores themselves: the table of features in docs/guide/scores.md."""
+"""What each score takes and gives, asked of the scores: the table of features in docs/reference/scores.md."""
 
 import numpy as np
 

@@ -20,7 +20,7 @@ UNITS = (
 )
 COMPLETE = (
     "it is told a linear score there; the paper's 9 is its pruning applied to a complete graph, whose order its own "
-    "score, which interpolates, happens to like (see [scores](../guide/scores.md#the-papers-gp-scores))"
+    "score, which interpolates, happens to like (see [scores](../reference/scores.md#the-papers-gp-scores))"
 )
 #: Worse than the paper's DrBO beyond what the spread of the data sets explains: experiment, data, method of ours.
 OURS: dict[tuple[str, str, str], str] = {

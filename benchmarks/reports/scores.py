@@ -165,7 +165,8 @@ def sachs(rows: list[Row]) -> str:
         figures = " | ".join(spread((row[name] for row in part), digits) for name, digits in names)
         text += f"| {method} | {len(part)} | {figures} |\n"
     return (
-        text + "\nFor what these figures mean, see [the paper's GP scores](../guide/scores.md#the-papers-gp-scores).\n"
+        text
+        + "\nFor what these figures mean, see [the paper's GP scores](../reference/scores.md#the-papers-gp-scores).\n"
     )
 
 

@@ -34,7 +34,7 @@ from drbo.search.strategy import new_search
 from drbo.settings import Settings
 
 BUDGETS = {"20ER4": 200, "30ER8": 400, "gp": 150}
-#: The paper's networks and trust region, by the fast rules of docs/evidence/speed.md, otherwise the default search.
+#: The paper's networks and trust region, by the fast rules of docs/developers/core-speed.md, else the default.
 REGION = {
     "route": "paper",
     "space": "full-rank",

@@ -62,7 +62,7 @@ class Design(ParameterSet):
     targets : known targets, such as ``{"heated": "heat"}``, or ``{"heated": {"heat": "hard"}}`` if causes are cut off;
         or a table with the columns experiment, target and, optionally, kind.
     groups : a column (not a variable), or an array of labels, that says which rows belong together, such as those of a
-        patient: only changes within groups count. False: rows are independent. See docs/guide/groups.md.
+        patient: only changes within groups count. False: rows are independent. See docs/guide/rows.md.
     weights : a column (not a variable), or an array of numbers: a row of weight w counts as w equal rows, as with
         ``sample_weight`` of a fit.
 
@@ -120,7 +120,7 @@ class DataPolicy(ParameterSet):
     ----------
     missing : ``"error"``: refuse missing values; ``"drop"``: drop their rows; ``"em"``: estimate the covariance by EM,
         for linear scores; ``"impute"``: search ``imputations`` imputed tables and count edges; see
-        docs/guide/missing.md.
+        docs/guide/rows.md.
     imputations : number of imputed tables for ``missing="impute"``.
     on_constant, on_collinear : what to do with columns that are constant, or determined by other columns.
     types : what columns hold, where that is not plain: ``{"sex": "category", "dose": "number", "grade": "low<high"}``.

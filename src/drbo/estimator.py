@@ -57,7 +57,7 @@ class DrBO(NamedParameters, FittedAttributes, BaseEstimator):
     max_evals : maximum number of DAG evaluations; only DAGs with at least one new family count.
     time_limit : maximum wall-clock seconds.
     exact : True: prove optimality, or bound the gap, as far as ``time_limit`` and ``max_memory`` allow; False: never;
-        ``"auto"``: within a budget; None: as in the settings, whose default is ``"auto"``. See docs/guide/exact.md.
+        ``"auto"``: within a budget; None: as in the settings (``"auto"``). See docs/reference/proofs.md.
     prune : method that removes weak edges: ``"auto"``, ``"none"``, ``"f-test"``, ``"odds"``, ``"threshold"``, ...
     random_state : an int makes the result reproducible.
     device : ``"auto"``, ``"cpu"`` or ``"cuda"``.
@@ -256,7 +256,7 @@ class DrBO(NamedParameters, FittedAttributes, BaseEstimator):
             A file is read again.
         n, kind, block, clusters, progress : see :class:`drbo.claims.refits.resampling.Resampling`.
         warm : whether resamples on route orders start from the graph of the full table and stop early
-            (docs/guide/confidence.md). On other routes, warm starts overstate the confidence, so they start from
+            (docs/reference/resampling.md). On other routes, warm starts overstate the confidence, so they start from
             scratch.
         executor : an executor that fits resamples in parallel, such as a ``ProcessPoolExecutor``.
         keep : a file for finished resamples; the same bootstrap, or one with more resamples, continues from it.

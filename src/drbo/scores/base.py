@@ -89,7 +89,7 @@ class Score:
     #: functions of the columns ("bases", see :meth:`basis_functions`) and counts. Missing cells leave moments alone.
     needs: frozenset[Statistic] = frozenset({"rows"})
     #: A local score costs at most about 0.2 ms on this table, so that a search may ask for tens of thousands: route
-    #: "auto" then climbs over orders (docs/evidence/orders.md). Nothing is timed. A subclass that computes local values
+    #: "auto" then climbs over orders (docs/guide/search.md). Nothing is timed. A subclass that computes local values
     #: of its own says so itself. A score whose cost depends on the table sets it in ``__init__``.
     cheap: bool = False
     #: It factorises kernel matrices with torch, and takes the options ``device`` and ``max_memory``.

@@ -23,7 +23,7 @@ from drbo.scores.sums import log_sum_exp, sum_nodes
 #: What linear models with Gaussian noise assume.
 LINEAR = "Effects are linear and additive; the noise is Gaussian."
 #: With fewer rows than this many times the columns, or where more than so many columns would be parents of an unrelated
-#: one by chance, penalty 1 fits noise before a test can see it (docs/guide/scores.md).
+#: one by chance, penalty 1 fits noise before a test can see it (docs/reference/scores.md).
 FEW_ROWS, CHANCE_PARENTS = 2, 1.0
 
 

@@ -19,7 +19,7 @@ def _cells(name):
 
 
 def test_the_table_in_the_docs_is_up_to_date():
-    text = (ROOT / "docs" / "guide" / "scores.md").read_text()
+    text = (ROOT / "docs" / "reference" / "scores.md").read_text()
     assert features.features() in text, "run python -m benchmarks report"
     assert all(f"| `{name}` |" in features.features() for name in SCORES)
 

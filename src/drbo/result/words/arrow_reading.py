@@ -193,7 +193,7 @@ class ArrowReading(Reading):
             lines += [f"{'':<12} {words}" for words in told]
         if any(one.direction == "assumed" for one in result.directions):
             rest = "the margins of the score" if result.score_equivalent else printable(result.scoring.assumption)
-            unconfirmed = f"assumed directions rest on {rest}, which the data do not confirm (docs/guide/directions.md)"
+            unconfirmed = f"assumed directions rest on {rest}, which the data do not confirm (docs/guide/trust.md)"
             lines.append(f"{'':<12} {unconfirmed}")
         return lines
 

@@ -60,7 +60,7 @@ class GpScore(KernelScore):
     evidence of all rows is climbed from there.
 
     The penalty counts 2 parameters per parent (length scale and amplitude), on top of the price of flexibility that
-    the evidence contains; docs/guide/scores.md has how many edges it finds among independent columns.
+    the evidence contains; docs/evidence/scores.md has how many edges it finds among independent columns.
 
     Parameters
     ----------
