@@ -1,7 +1,7 @@
 """The page of ablations, from the committed rows: called by ``python -m benchmarks report``."""
 
 from benchmarks.methods.registry import ABLATED
-from benchmarks.reports import figures, published, tables
+from benchmarks.reports import figures, published, tables, versions
 from benchmarks.rows import Row, read, spread
 from drbo.settings import Settings
 
@@ -48,7 +48,9 @@ def page(made: str) -> str:
     )
     text += "\n![SHD by knob](ablations.svg)\n" if rows else ""
     text += "\nWhat the paper reads off its own figures, most of them without numbers:\n\n"
-    return text + "".join(f"- {knob}: {words}\n" for knob, words in SAID.items()) + unique_table()
+    return (
+        text + "".join(f"- {knob}: {words}\n" for knob, words in SAID.items()) + unique_table() + versions.listed(rows)
+    )
 
 
 def _line(knob: str, value: str, part: list[Row]) -> str:

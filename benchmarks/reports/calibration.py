@@ -1,6 +1,6 @@
 """The page on how far edge probabilities and directions can be believed, from the committed rows."""
 
-from benchmarks.reports import directions, figures
+from benchmarks.reports import directions, figures, versions
 from benchmarks.reports.tables import header
 from benchmarks.rows import Row, grouped, read
 
@@ -83,7 +83,7 @@ def page() -> str:
     rows, graphs, pairs = (read(name) for name in ("calibration", "directions", "directions_pairs"))
     text = INTRODUCTION + "![Share of true edges by the probability given](calibration.svg)\n\n"
     text += errors(rows) + MISFIT + bins(rows).lstrip("\n")
-    return text + "\n" + directions.sections(graphs, pairs)
+    return text + "\n" + directions.sections(graphs, pairs) + versions.listed([*rows, *graphs, *pairs])
 
 
 def picture() -> bytes:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.reports import earlier, figures, published, tables
+from benchmarks.reports import earlier, figures, published, tables, versions
 from benchmarks.reports.paper import Cell
 from benchmarks.rows import Row, read, spread
 
@@ -33,7 +33,8 @@ def page(made: str) -> str:
         text += f"![Learning curves on {data}]({file_name(data)})\n\n" if steps_of(experiment, data) else ""
         text += f"SHD and minutes after so many evaluations; in brackets runs.\n\n{run_times(experiment, data)}\n"
         text += "".join(f"- {words}\n" for words in remarks(experiment, data)) + "\n"
-    return text.rstrip("\n") + "\n"
+    used = [row for name in SHOWN for row in tables.rows_of(name)]
+    return text.rstrip("\n") + "\n" + versions.listed(used)
 
 
 def _data() -> Iterator[tuple[str, str]]:

@@ -20,8 +20,8 @@ def table(rows: list[Row]) -> str:
     text = header("score, table | search | tables | " + " | ".join(f"{cost} per column" for cost in costs))
     for (score, graph, n), part in _kinds(rows):
         for (search,), own in sorted(grouped(part, "search").items(), key=lambda item: (item[0] != ("drbo",), item[0])):
-            gaps = _gaps(own, part)
-            cells = [_cell(gaps[cost]) if len(gaps[cost]) == len(own) else "no graph yet" for cost in costs]
+            found = gaps(own, part)
+            cells = [_cell(found[cost]) if len(found[cost]) == len(own) else "no graph yet" for cost in costs]
             text += f"| {SCORES[score]}, {graph}, {n} rows | {search} | {len(own)} | {' | '.join(cells)} |\n"
     return text
 
@@ -38,8 +38,8 @@ def picture(rows: list[Row]) -> bytes:
     for (score, graph, _), part in _kinds(rows):
         points: Points = {}
         for (search,), own in grouped(part, "search").items():
-            known = {int(cost): gaps for cost, gaps in _gaps(own, part).items() if len(gaps) == len(own)}
-            points[search] = [(cost, np.log10(1 + np.array(gaps)).tolist()) for cost, gaps in sorted(known.items())]
+            known = {int(cost): each for cost, each in gaps(own, part).items() if len(each) == len(own)}
+            points[search] = [(cost, np.log10(1 + np.array(each)).tolist()) for cost, each in sorted(known.items())]
         points = {search: line for search, line in points.items() if line}
         words = f"families per column, {SCORES[score]}, {graph}"
         ticks = (5, *map(int, SHOWN))
@@ -53,7 +53,7 @@ def _kinds(rows: list[Row]) -> list[tuple[tuple[str, ...], list[Row]]]:
     return sorted(groups.items(), key=lambda item: (item[0][0], int(item[0][1].split("ER")[0])))
 
 
-def _gaps(own: list[Row], every: list[Row]) -> dict[str, list[float]]:
+def gaps(own: list[Row], every: list[Row]) -> dict[str, list[float]]:
     """Return how far a search is below the best score that any found on the same table, by its cost."""
     costs = [name for name in own[0] if name.startswith("best_")]
     most = {seed: max(float(row[costs[-1]]) for row in some) for (seed,), some in grouped(every, "seed").items()}

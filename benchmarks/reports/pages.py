@@ -20,6 +20,7 @@ from benchmarks.reports import (
     searches,
     speed,
     trust,
+    versions,
 )
 from benchmarks.rows import Row, read
 from drbo.result.words import track_record
@@ -115,11 +116,19 @@ def pages() -> dict[Path, bytes]:
     scored = ROOT / "docs" / "reference" / "scores.md"
     texts[scored] = filled(texts[scored], "features", features.features())
     for page, mark, rows, table in MARKED:
-        texts[ROOT / page] = filled(texts[ROOT / page], mark, table(read(rows)))
+        texts[ROOT / page] = filled(texts[ROOT / page], mark, shown(page, read(rows), table))
     images = {ROOT / "docs" / "images" / name: draw(read(rows)) for name, rows, draw in DRAWN}
     records = {track_record.FILE: real_tables.track_record()}
     every = {**files, **texts, **images, **records}
     return {path: content.encode() if isinstance(content, str) else content for path, content in every.items()}
+
+
+def shown(page: str, rows: list[Row], table: Table) -> str:
+    """Return what stands between the marks of a page: a table per version; the README has sentences of one."""
+    if page != "README.md":
+        return versions.tables(rows, table)
+    versions.one(rows, page)
+    return table(rows)
 
 
 def filled(page: str, mark: str, text: str) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from scipy.stats import t as student
 
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.reports import earlier, published, reasons, scores, tables
+from benchmarks.reports import earlier, published, reasons, scores, tables, versions
 from benchmarks.rows import Row, read, spread
 
 #: Ours in two rows, as they are called here.
@@ -111,7 +111,8 @@ def page(made: str) -> str:
     for cell, words in rivals():
         shown = f"{tables.figure(cell.figure)} | {spread(cell.found)} ({len(cell.found)})"
         text += f"| {cell.experiment} | {cell.data} | {cell.method} | {shown} | {words} |\n"
-    return text
+    used = {cell.experiment for cell in ours()}
+    return text + versions.listed(row for name in sorted(used) for row in tables.rows_of(name))
 
 
 def _line(cell: Cell) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.reports import earlier, published
+from benchmarks.reports import earlier, published, versions
 from benchmarks.reports.tables import header, numbers
 from benchmarks.rows import Row, grouped, read, spread
 from benchmarks.studies import nongaussian as shapes
@@ -289,7 +289,7 @@ SECTIONS: tuple[tuple[str, str, Callable[[], list[Row]] | None, Callable[[list[R
 
 def sections() -> str:
     """Return the sections of the page of presets."""
-    made = ((title, table(get() if get else read(name))) for title, name, get, table in SECTIONS)
+    made = ((title, versions.tables(get() if get else read(name), table)) for title, name, get, table in SECTIONS)
     return "".join(f"\n## {title}\n\n{text}" for title, text in made)
 
 

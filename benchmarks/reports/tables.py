@@ -7,7 +7,7 @@ from statistics import mean, stdev
 
 from benchmarks.experiments import EXPERIMENTS
 from benchmarks.methods.registry import METHODS
-from benchmarks.reports import earlier, published
+from benchmarks.reports import earlier, published, versions
 from benchmarks.rows import Row, read, spread
 
 #: Columns of a table: title, column of the rows, digits.
@@ -148,7 +148,15 @@ def experiment_table(experiment: str, data: str, rows: list[Row]) -> str:
             cells.append(figure(figures.get(method)))
         label = f"; {labelled[method]}" if method in labelled else ""
         lines.append(f"| {method} | {' | '.join(cells)} | {answers_of(part)}{label} |")
-    return "\n".join(lines) + "\n" + _sortability(same) + "\n" + planned(experiment, data, same) + _machines(same)
+    return (
+        "\n".join(lines)
+        + "\n"
+        + _sortability(same)
+        + "\n"
+        + planned(experiment, data, same)
+        + _machines(same)
+        + _version(same, data)
+    )
 
 
 def answers(part: list[Row], column: str, seeds: int) -> list[float]:
@@ -213,6 +221,12 @@ def _machines(rows: list[Row]) -> str:
         if machine != most
     }
     return f"Machine: {most}, but {'; '.join(f'{machine}: {names}' for machine, names in others.items())}.\n"
+
+
+def _version(rows: list[Row], data: str) -> str:
+    """Return the version of the rows; refuse a table of several."""
+    versions.one(rows, data)
+    return f"{versions.said(rows)}\n"
 
 
 def _sortability(part: list[Row]) -> str:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from benchmarks.experiments import EXPERIMENTS
 from benchmarks.methods.registry import METHODS
-from benchmarks.reports import earlier, tables
+from benchmarks.reports import behind, earlier, tables, versions
 from benchmarks.reports.scores import gaps
 from benchmarks.rows import Row, grouped
 
@@ -126,7 +126,7 @@ def page() -> str:
     equal = [duel for duel in every if duel.theirs == duel.ours and duel.their_seconds <= FRACTION * duel.our_seconds]
     text = (
         "# Where drbo is not the best tool\n\nMade by `python -m benchmarks report` from the rows in "
-        "`benchmarks/rows/run`, so it shrinks and grows with them. *Ours* is the estimator at its defaults (*drbo "
+        "`benchmarks/rows`, so it shrinks and grows with them. *Ours* is the estimator at its defaults (*drbo "
         "default* in the rows), told which score to maximise. A line compares the means over the data sets that both "
         "answered. The distance is SHD, or SHD-C where the score cannot tell members of an equivalence class apart "
         "(standardised and internally standardised data, Sachs).\n\n"
@@ -144,7 +144,11 @@ def page() -> str:
         if late
         else "None in the rows.\n"
     )
-    return text + nobody_is_right() + small_sets()
+    return text + nobody_is_right() + small_sets() + versions.listed(_rows()) + behind.section()
+
+
+def _rows() -> list[Row]:
+    return [row for name in EXPERIMENTS for row in tables.rows_of(name)]
 
 
 def small_sets() -> str:

@@ -6,6 +6,7 @@ import platform
 import subprocess
 import tempfile
 from collections.abc import Iterable
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from statistics import mean, stdev
@@ -32,7 +33,13 @@ def machine(device: str) -> str:
 
 def stamp(device: str) -> Row:
     """Return the columns that every row has."""
-    return {"device": device, "machine": machine(device), "torch": version("torch"), "drbo": drbo.__version__}
+    what = {"device": device, "machine": machine(device), "torch": version("torch"), "drbo": drbo.__version__}
+    return what | {"commit": _commit()}
+
+
+@cache
+def _commit() -> str:
+    return commit()
 
 
 def commit() -> str:
