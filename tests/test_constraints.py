@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from drbo.constraints import Constraints
+from drbo.constraints import Constraints, at_lags
 from drbo.errors import DataError, KnowledgeError
 from drbo.knowledge import Knowledge
 from tests.statements import LETTERS, random_dag, random_knowledge
@@ -250,3 +250,54 @@ def test_errors_about_thousands_of_statements_stay_short():
     with pytest.raises(KnowledgeError, match=r"6600 contradictions: .*; [.]{3}") as caught:
         Constraints.of(both, names)
     assert len(caught.value.message) < 10_000
+
+
+WINDOW = ["a", "b", "c", "a[-1]", "b[-1]", "c[-1]"]
+LAGS = [0, 0, 0, 1, 1, 1]
+
+
+def _allowed(known):
+    limits = Constraints.of(known, WINDOW, LAGS)
+    return {f"{WINDOW[i]} -> {WINDOW[j]}" for i, j in np.argwhere(limits.allowed)}
+
+
+def test_the_past_has_no_causes():
+    free = _allowed(Knowledge())
+    assert len(free) == 3 * 5
+    assert not any("-> a[-1]" in edge for edge in free)
+    limits = Constraints.of(Knowledge(), WINDOW, LAGS)
+    assert limits.past.tolist() == [False] * 3 + [True] * 3
+    assert limits.permuted([3, 0, 1, 2, 4, 5]).past.tolist() == [True, False, False, False, True, True]
+    assert not Constraints.none(2).past.any()
+
+
+def test_a_forbidden_edge_holds_at_every_lag_or_at_one():
+    assert _allowed(Knowledge()) - _allowed(Knowledge(forbidden=["a -> b"])) == {"a -> b", "a[-1] -> b"}
+    assert _allowed(Knowledge()) - _allowed(Knowledge(forbidden=["a[-1] -> b"])) == {"a[-1] -> b"}
+    assert _allowed(Knowledge()) - _allowed(Knowledge(forbidden=["a[0] -> b"])) == {"a -> b"}
+    assert _allowed(Knowledge()) - _allowed(Knowledge(forbidden=["a[-1] -> a"])) == {"a[-1] -> a"}
+
+
+def test_required_edges_say_their_lag():
+    limits = Constraints.of(Knowledge(required=["a[-1] -> b", "c[0] -> b"]), WINDOW, LAGS)
+    assert np.argwhere(limits.required).tolist() == [[2, 1], [3, 1]]
+    with pytest.raises(KnowledgeError, match="does not say at which lag"):
+        at_lags(Knowledge(required=["a -> b"]), WINDOW, LAGS)
+    with pytest.raises(KnowledgeError, match="has its effect in the past"):
+        at_lags(Knowledge(forbidden=["a -> b[-1]"]), WINDOW, LAGS)
+
+
+def test_tiers_roots_leaves_and_context_hold_for_the_past():
+    assert _allowed(Knowledge()) - _allowed(Knowledge(tiers=[["a"], ["b"]])) == {"b -> a", "b[-1] -> a"}
+    within = _allowed(Knowledge()) - _allowed(Knowledge(tiers=[["a", "b"]], forbid_within_tiers=True))
+    assert within == {"a -> b", "b -> a", "a[-1] -> b", "b[-1] -> a"}
+    into_a = {"b -> a", "c -> a", "b[-1] -> a", "c[-1] -> a"}
+    assert _allowed(Knowledge()) - _allowed(Knowledge(roots=["a"])) == into_a
+    assert _allowed(Knowledge()) - _allowed(Knowledge(context=["a"])) == into_a
+    assert _allowed(Knowledge()) - _allowed(Knowledge(leaves=["a"])) == {"a -> b", "a -> c", "a[-1] -> b", "a[-1] -> c"}
+
+
+def test_unknown_names_are_named():
+    for known in (Knowledge(forbidden=["aa -> b"]), Knowledge(roots=["aa"]), Knowledge(tiers=[["aa"], ["b"]])):
+        with pytest.raises(KnowledgeError, match="'aa'"):
+            Constraints.of(known, WINDOW, LAGS)

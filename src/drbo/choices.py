@@ -33,6 +33,7 @@ EDGE_TESTS = ("f-test", "odds", "cam", "cam-sequential", "kci")
 #: With more rows than these, a parent must explain a share of what the other parents leave unexplained.
 MANY_ROWS = 100_000
 SLIGHT = "any misfit is significant, so the score leaves out"
+OF_WINDOWS = "penalty ebic: it accounts for the number of possible edges, from the past too"
 #: The score that hidden causes are searched for with.
 HIDDEN_SCORE = "bic-nv"
 
@@ -119,6 +120,7 @@ class Choices:
             ("a preset of the paper", self.preset in PAPER_CHOICES, "omit preset"),
             (f"prune={self.prune!r}", self.prune not in ("auto", "none"), "omit prune"),
             ("experiments", self.design.experiment is not None, "omit experiment"),
+            ("rows that have a past", self.design.has_time, "omit hidden, or the design"),
         ):
             if given:
                 raise SettingsError(f"hidden causes cannot be combined with {what}", hint=hint)
@@ -217,6 +219,8 @@ class Choices:
 
     def penalty(self, kind: type[Score], table: Statistics) -> tuple[float | str, str]:
         """Return the penalty that leaves at most half an edge, on average, among independent columns, and why."""
+        if table.lags:
+            return "ebic", OF_WINDOWS
         return kind.default_penalty(table, self.pruner(kind) in EDGE_TESTS)
 
     def rationed(self, settings: Settings) -> bool:

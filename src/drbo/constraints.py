@@ -1,10 +1,11 @@
 """The constraints that knowledge puts on a search over the columns of one table, as arrays.
 
-Contradictions are found when the constraints are made, before any search.
+Contradictions are found when the constraints are made, before any search. The module is long because knowledge about
+series is spelled out for every lag.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self
 
@@ -41,10 +42,14 @@ class Constraints:
     tier: Indices  # (d,): 1, 2, ... from early to late; 0: in no tier
     max_parents: Indices  # (d,): d - 1 where there is no limit
     knowledge: Knowledge = field(default_factory=Knowledge)  # the statements themselves, for messages
+    lags: tuple[int, ...] = ()  # (d,) of the columns of a window of time: those of the past are roots; empty: no time
 
     @classmethod
-    def of(cls, known: Knowledge, names: Sequence[str]) -> Self:
+    def of(cls, known: Knowledge, names: Sequence[str], lags: Sequence[int] = ()) -> Self:
         """Return the constraints on these columns, or raise a KnowledgeError that lists every contradiction.
+
+        ``lags`` of the columns of a window of time: statements on a series hold for its past too, and the past has no
+        causes.
 
         Examples
         --------
@@ -57,6 +62,7 @@ class Constraints:
         ...
         drbo.errors.KnowledgeError: 'a -> b' is required but 'b' is a root (drop or change one of these statements)
         """
+        known = at_lags(known, names, lags) if lags else known
         known.check_names(names)
         index = {name: i for i, name in enumerate(names)}
         required = np.zeros((len(names), len(names)), dtype=bool)
@@ -73,7 +79,7 @@ class Constraints:
         allowed = _allowed(known, names, tier) & ~_precedence(required, tier).T
         full = required.sum(axis=0) == max_parents  # no room beside the required parents
         allowed[:, full] = required[:, full]
-        return cls(tuple(names), allowed, required, tier, max_parents, known)
+        return cls(tuple(names), allowed, required, tier, max_parents, known, tuple(lags))
 
     @classmethod
     def none(cls, d: int) -> Self:
@@ -118,7 +124,13 @@ class Constraints:
         pairs = np.ix_(o, o)
         names = tuple(self.names[i] for i in o)
         tier, limits = self.tier[o], self.max_parents[o]
-        return Constraints(names, self.allowed[pairs], self.required[pairs], tier, limits, self.knowledge)
+        lags = tuple(self.lags[i] for i in o) if self.lags else ()
+        return Constraints(names, self.allowed[pairs], self.required[pairs], tier, limits, self.knowledge, lags)
+
+    @cached_property
+    def past(self) -> Bools:
+        """(d,) True for columns of earlier rows, which have no causes in a window of time."""
+        return np.array(self.lags, dtype=np.intp) > 0 if self.lags else np.zeros(len(self.names), dtype=bool)
 
     def violations(self, dag: npt.ArrayLike) -> list[str]:
         """Return every violated statement in words; the list is empty if the DAG satisfies all of them."""
@@ -212,3 +224,91 @@ def _paths_against_tiers(names: Sequence[str], required: Bools, tier: Indices) -
 
 def _path_words(path: Sequence[int], names: Sequence[str]) -> str:
     return " -> ".join(names[node] for node in path)
+
+
+def at_lags(known: Knowledge, names: Sequence[str], lags: Sequence[int]) -> Knowledge:
+    """Return the knowledge about the columns of a window of time: statements on a series hold for its past too.
+
+    ``dose -> outcome`` speaks of the dose at every lag, ``dose[-1] -> outcome`` of one, ``dose[0] -> outcome`` of the
+    same time. The past has no causes in a window.
+
+    Parameters
+    ----------
+    names : (d,) of the columns; those of the present have the names of their series.
+    lags : (d,) of each column.
+
+    Examples
+    --------
+    >>> found = at_lags(Knowledge(forbidden=["a -> b"]), ["a", "b", "a[-1]", "b[-1]"], [0, 0, 1, 1])
+    >>> found.forbidden, found.roots
+    ((('a', 'b'), ('a[-1]', 'b')), ('a[-1]', 'b[-1]'))
+    >>> at_lags(Knowledge(required=["a -> b"]), ["a", "b", "a[-1]", "b[-1]"], [0, 0, 1, 1])
+    Traceback (most recent call last):
+    ...
+    drbo.errors.KnowledgeError: required 'a -> b' does not say at which lag (write 'a[-1] -> b', ...)
+    """
+    window = _Window(names, lags)
+    past = [name for name, lag in zip(names, lags, strict=True) if lag]
+    forbidden = [edge for cause, effect in known.forbidden for edge in window.edges(cause, effect)]
+    required = [window.one(cause, effect) for cause, effect in known.required]
+    forbidden += window.earlier_tiers(known) + window.outside(known)
+    return replace(known, forbidden=forbidden, required=required, roots=past, leaves=(), context=())
+
+
+class _Window:
+    """The columns of a window by the name of their series."""
+
+    def __init__(self, names: Sequence[str], lags: Sequence[int]) -> None:
+        self.at: dict[str, dict[int, str]] = {name: {0: name} for name, lag in zip(names, lags, strict=True) if not lag}
+        self.series = {name: name for name in self.at}
+        for name, lag in zip(names, lags, strict=True):
+            if lag and (series := name.removesuffix(f"[-{lag}]")) in self.at:
+                self.at[series][lag], self.series[name] = name, series
+        self.present = {f"{name}[0]": name for name in self.at}
+
+    def edges(self, cause: str, effect: str) -> list[tuple[str, str]]:
+        """Return the edges between columns that one between names stands for."""
+        target = self._target("forbidden", cause, effect)
+        sources = list(self.at[cause].values()) if cause in self.at else [self.present.get(cause, cause)]
+        return [(source, target) for source in sources if source != target]
+
+    def one(self, cause: str, effect: str) -> tuple[str, str]:
+        """Return the edge of a statement that needs a lag."""
+        target = self._target("required", cause, effect)
+        if cause in self.at:
+            raise KnowledgeError(
+                f"required '{cause} -> {effect}' does not say at which lag",
+                hint=f"write '{cause}[-1] -> {effect}', or '{cause}[0] -> {effect}' for the same time",
+            )
+        return self.present.get(cause, cause), target
+
+    def _target(self, what: str, cause: str, effect: str) -> str:
+        if effect in self.series and effect not in self.at:
+            raise KnowledgeError(
+                f"{what} '{cause} -> {effect}' has its effect in the past, of which no causes are searched for",
+                hint=f"write the effect as '{self.series[effect]}', and the lag at the cause",
+            )
+        return self.present.get(effect, effect)
+
+    def earlier_tiers(self, known: Knowledge) -> list[tuple[str, str]]:
+        """Return the edges from the past of later tiers to earlier ones, and those within tiers that allow none."""
+        tier_of, found = known.tier_of, list[tuple[str, str]]()
+        for cause, first in tier_of.items():
+            for effect, second in tier_of.items():
+                within = known.forbid_within_tiers and first == second and cause != effect
+                if (first > second or within) and cause in self.at:
+                    found += [(column, effect) for lag, column in self.at[cause].items() if lag]
+        return found
+
+    def outside(self, known: Knowledge) -> list[tuple[str, str]]:
+        """Return the edges that roots, leaves and context rule out; a series may follow from its own past."""
+        for name in (*known.roots, *known.leaves, *known.context):
+            if name not in self.at:
+                known.check_names(list(self.at))
+        found, context = list[tuple[str, str]](), set(known.context)
+        for cause, columns in self.at.items():
+            for effect in self.at:
+                out = effect in known.roots or cause in known.leaves or (effect in context and cause not in context)
+                if out and cause != effect:
+                    found += [(column, effect) for column in columns.values()]
+        return found

@@ -13,6 +13,8 @@ from drbo.errors import ParameterError, SettingsError, name_hint
 Missing = Literal["error", "drop", "em", "impute"]
 OnConstant = Literal["error", "drop"]
 OnCollinear = Literal["error", "drop", "keep"]
+#: What is taken to change with time in every column, beside a season.
+Trend = Literal["line"]
 
 
 class NamedParameters:
@@ -65,9 +67,19 @@ class Design(ParameterSet):
         patient: only changes within groups count. False: rows are independent. See docs/guide/rows.md.
     weights : a column (not a variable), or an array of numbers: a row of weight w counts as w equal rows, as with
         ``sample_weight`` of a fit.
+    time : a column (not a variable) with the time of each row, numbers or dates. Causes are then searched for in the
+        present and in the past of every row. See docs/time.md.
+    unit : a column (not a variable) that names the series of each row, such as a patient. The mean of every unit is
+        removed from its rows.
+    max_lag : how many steps back causes may lie; None: up to 5, fewer for short series. Without ``time``, rows are
+        taken in their order.
+    season : a pattern that repeats after so many steps is removed from every column.
+    trend : ``"line"``: a straight line of time is removed from every column.
 
     Examples
     --------
+    >>> Design(time="day", max_lag=2)
+    Design(time='day', max_lag=2)
     >>> Design(groups="patient")
     Design(groups='patient')
     >>> Design(targets={"heated": "heat"})
@@ -81,6 +93,11 @@ class Design(ParameterSet):
     targets: Any = None
     groups: Any = None
     weights: Any = None
+    time: str | None = None
+    unit: str | None = None
+    max_lag: int | None = None
+    season: int | None = None
+    trend: Trend | None = None
 
     def __post_init__(self) -> None:
         words: dict[str, tuple[Any, str]] = {
@@ -100,6 +117,37 @@ class Design(ParameterSet):
                 f"weights must be the name of a column or one number per row, got {self.weights!r:.80}",
                 hint="omit it if all rows count once",
             )
+        if problems := self._problems_of_time():
+            raise SettingsError("; ".join(problems), hint="see docs/time.md")
+
+    def _problems_of_time(self) -> list[str]:
+        """Return what is wrong with the parameters of series."""
+        problems = list[str]()
+        for name, least in (("max_lag", 1), ("season", 2)):
+            value = getattr(self, name)
+            if value is not None and (
+                isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least
+            ):
+                problems.append(f"{name} must be a whole number of at least {least}, got {value!r:.80}")
+        for name in ("time", "unit"):
+            if not isinstance(getattr(self, name), str | None):
+                problems.append(f"{name} must be the name of a column, got {getattr(self, name)!r:.80}")
+        if self.trend not in (None, *get_args(Trend)):
+            problems.append(f"trend must be 'line' or None, got {self.trend!r:.80}")
+        given = [name for name in ("unit", "season", "trend") if getattr(self, name) is not None]
+        if given and not self.has_time:
+            problems.append(f"{given[0]} needs the column with the time of each row: give time='COLUMN' (--time)")
+        for name in ("experiment", "groups", "weights"):
+            if self.has_time and getattr(self, name) is not None:
+                problems.append(f"{name} cannot be combined with {'time' if self.time else 'max_lag'}")
+        if self.time is not None and self.time == self.unit:
+            problems.append(f"time and unit name the same column '{self.time}'")
+        return problems
+
+    @property
+    def has_time(self) -> bool:
+        """Whether rows follow each other in time, so that their past is looked at."""
+        return self.time is not None or self.max_lag is not None
 
     @property
     def group_column(self) -> str:
@@ -109,7 +157,9 @@ class Design(ParameterSet):
     @property
     def labels(self) -> list[str]:
         """The columns that are no variables."""
-        return [name for name in (self.experiment, self.groups, self.weights) if isinstance(name, str)]
+        return [
+            name for name in (self.experiment, self.groups, self.weights, self.time, self.unit) if isinstance(name, str)
+        ]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -175,7 +175,7 @@ class DrBO(NamedParameters, FittedAttributes, BaseEstimator):
             shown: list[Callback] = [*request.callbacks, watch] if self.verbose else [*request.callbacks]
             fitted = pipeline.fit(replace(request, callbacks=shown), data, saved)
         self._choice = fitted.choice
-        self._set_fitted(fitted.result, list(data.columns), X)
+        self._set_fitted(fitted.result, list(data.columns if data.variables is None else data.variables), X)
         return self
 
     @classmethod

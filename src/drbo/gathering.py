@@ -172,7 +172,9 @@ def source_of(X: Any) -> Source | None:
 def _gathering(choices: Choices) -> Gathering:
     """Return how rows are gathered for these choices."""
     design, policy = choices.design, choices.policy
-    given = {name: getattr(design, name) for name in ("groups", "experiment", "weights")} | {"types": policy.types}
+    given = {name: getattr(design, name) for name in ("groups", "experiment", "weights", "time", "max_lag")} | {
+        "types": policy.types
+    }
     return Gathering(
         score=choices.score, missing=policy.missing, max_memory=choices.merged_settings()[0].max_memory,
         needs_rows=[name for name, value in given.items() if value is not None and value is not False],

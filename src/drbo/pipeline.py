@@ -46,11 +46,12 @@ from drbo.deadline import (
     finishing,
     grace,
 )
+from drbo.design import Design
 from drbo.errors import TimeLimitError
 from drbo.machine.torch_device import has_torch
 from drbo.problem import Problem, Request, prepare
 from drbo.result.pooling import pooled
-from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, Trace
+from drbo.result.records import Provenance, Scoring, SearchRecord, SeriesRecord, TableRecord, Trace
 from drbo.result.result import Result
 from drbo.scores.base import Score
 from drbo.scores.by_experiment import ByExperiment
@@ -224,7 +225,7 @@ def _inquiry(problem: Problem, outcome: Outcome) -> Inquiry:
         pruner=request.choices.pruner(type(problem.score)),
         rationed=request.choices.rationed(problem.settings),
         hidden=bool(request.choices.hidden),
-        independent=request.choices.design.groups is False,
+        independent=request.choices.design.groups is False or bool(job.table.lags),
         stop=Asked(request.callbacks, progress),
         refit=problem.refit,
     )
@@ -287,6 +288,7 @@ def _result(
             sha256=digest,
             audit=rulings.records.get(RowAudit.name, NOT_AUDITED),
         ),
+        series=_series(request.choices.design, table.lags),
         provenance=Provenance(settings=problem.settings.to_dict(), seed=request.seed, versions=versions()),
         line=request.call,
         reasons=(*problem.reasons, *notes, *request.notes),
@@ -295,6 +297,14 @@ def _result(
         return result
     blank: dict[str, Any] = {"claims": Claims(), "weights": None, "standardised_weights": None}  # about the DAG
     return replace(result, hidden=answer.ancestral.rearranged(problem.job.restored), **blank)
+
+
+def _series(design: Design, lags: tuple[int, ...]) -> SeriesRecord | None:
+    """Return the record of the time of the rows; None: they have none."""
+    if not lags:
+        return None
+    words = {"time": design.time or "", "unit": design.unit or "", "trend": design.trend or ""}
+    return SeriesRecord(lags=lags, season=design.season or 0, **words)
 
 
 def _weights(problem: Problem, answer: Answer) -> _Weights | None:

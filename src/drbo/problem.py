@@ -124,7 +124,7 @@ def prepare(request: Request, data: Prepared, saved: Saved | None = None, choice
     hurried = saved is None and table.is_hurried
     movable = isinstance(choice.name, (str, type)) and not hurried
     job = Canonical(table, data.columns, movable=movable)
-    constraints = Constraints.of(request.knowledge, table.names)
+    constraints = Constraints.of(request.knowledge, table.names, table.lags)
     place = where(choice.name, request.device, settings)
     options = place | job.ordered_options(choice.options)
     _check_places(choice.name, data)

@@ -15,7 +15,6 @@ from drbo.choices import ScoreChoice
 from drbo.claims.refits.confidence import Confidence
 from drbo.claims.refits.refit import TableRefit
 from drbo.claims.refits.resampling import KeptResamples, RefitProgress, Resampling, bootstrap
-from drbo.constraints import Constraints
 from drbo.data.checks.prepare import Preparation
 from drbo.data.reading.frames import as_frame
 from drbo.data.statistics.canonical import Canonical
@@ -68,7 +67,7 @@ class FittedModel:
             columns = list(as_frame(self.preparation.variables(X)).columns)
             table = self.preparation.again(X, self.result.names, sample_weight)
             plan = plan.of_rows(self.preparation.used_rows(X, sample_weight))
-        plan, drawn = plan.of_groups(table.groups).of_experiments(table.experiments), table.resampled_rows
+        plan, drawn = plan.of_groups(table.clusters).of_experiments(table.experiments), table.resampled_rows
         if not table.whole:
             plan = replace(plan, drawn=_enough(drawn))
         elif plan.kind == "counted":
@@ -96,19 +95,19 @@ class FittedModel:
         if not self.preparation.design.labels:  # otherwise the columns were found by name
             frame = frame.set_axis(self.columns, axis=1)
         table = self.preparation.again(frame, self.result.names, sample_weight)
-        job = Canonical(table, self.columns, movable=True)
+        job = Canonical(table, list(table.names) if table.lags else self.columns, movable=True)
         score = build_score(self._score(), job.table, job.ordered_options(self.choice.options))
         dag = self.result.dag[np.ix_(job.columns, job.columns)]
         return float(Evaluator(score, Settings()).evaluate_one(dag).scores[0])
 
     def _refit(self, table: Statistics, columns: list[str], warm: bool) -> TableRefit:
         result, settings = self.result, Settings.from_dict(self.result.settings)
-        job = Canonical(table, columns, movable=True, sort_rows=False)
+        job = Canonical(table, list(table.names) if table.lags else columns, movable=True, sort_rows=False)
         return TableRefit(
             name=self._score(),
             options=where(self._score(), self.device, settings) | job.ordered_options(self.choice.options),
             table=job.table,
-            constraints=Constraints.of(result.knowledge, result.names).permuted(job.columns),
+            constraints=result.constraints.permuted(job.columns),
             settings=settings,
             pruner=result.pruner,
             columns=job.columns,
@@ -205,5 +204,7 @@ def parameters_like(result: Result, changes: Mapping[str, Any]) -> dict[str, Any
 
 def _design_of(result: Result) -> Design:
     """Return how the rows came about that a result was learned from."""
+    if result.series is not None:
+        return result.series.design
     design = Design() if (found := result.claims.experiments) is None else found.design
     return replace(design, groups=result.table.groups or (None if result.table.audit.is_serial else False))

@@ -45,8 +45,9 @@ class EdgeDirection:
     cause, effect : the names of both ends, as the edge is drawn.
     direction : ``supported``: the data or the user tell this direction. ``assumed``: the score prefers it, but nothing
         that can be checked confirms it. ``open``: the score does not tell the direction.
-    ground : of a supported direction: ``given`` by the user, ``experiment``, ``noise-check``, or ``class``: all graphs
-        of the equivalence class agree on it. Empty otherwise.
+    ground : of a supported direction: ``given`` by the user, ``experiment``, ``noise-check``, ``class``: all graphs of
+        the equivalence class agree on it, or ``time``: an arrow from the past with no sign of a hidden cause. Empty
+        otherwise.
     contradicted : the noise check prefers the reverse.
     sentence : the reason in words.
     p_forward : probability of the drawn direction, given the edge, from the noise check; None where it does not tell,
@@ -192,6 +193,8 @@ class _Grounds:
     def claim(self, i: int, j: int, check: NoiseCheck | None, against: _Against, shown: str) -> _Claimed:
         """Return direction and ground of an edge, and the reason."""
         verdict = None if check is None else check.verdict
+        if self._constraints.past[i] and not self._constraints.required[i, j]:
+            return self._by_time(i, j, against)
         if self._constraints.required[i, j] or not self._constraints.allowed[j, i]:
             return _Claimed("supported", "given", "given")
         if shown and self._is_confirmed(i, j) and not against.denies("experiment"):
@@ -213,6 +216,14 @@ class _Grounds:
         if verdict in ("reverse", "neither"):
             return _Claimed("assumed", "", "score")
         return _Claimed("assumed", "", "weak class" if compelled else "score")
+
+    def _by_time(self, i: int, j: int, against: _Against) -> _Claimed:
+        """Return what is said of an arrow from the past: its direction is certain, that it is a cause is not."""
+        if (denial := against.first("time")) is not None:
+            return _Claimed("assumed", "", "denied", denial.sentence)
+        if not self._is_confirmed(i, j):
+            return _Claimed("assumed", "", "earlier")
+        return _Claimed("supported", "time", "time")
 
     def _is_tied(self, i: int, j: int) -> bool:
         return self._margins is not None and bool(self._margins.reversed[i, j] == 0)
@@ -244,11 +255,15 @@ def _sentence(claimed: _Claimed, one: CheckedEdge) -> str:
             "given": "This direction follows from what was stated.",
             "noise-check": f"The residuals of '{effect}' are independent of '{cause}'{but}; in reverse they are not.",
             "class": "Every graph of the equivalence class has this direction, and no check denies it.",
+            "time": "The cause is earlier, and no check finds a hidden cause of both.",
+            "earlier": "The cause is earlier; whether something hidden causes both was not checked.",
             "open": "Both directions score the same.",
             "weak class": "The class has this direction, but too few resamples confirm it.",
             "score": "The score prefers this direction.",
         }[reason]
     )
-    if reason in ("experiment", "noise-check", "class", "denied") or (reason == "given" and verdict != "reverse"):
+    if reason in ("experiment", "noise-check", "class", "time", "earlier", "denied") or (
+        reason == "given" and verdict != "reverse"
+    ):
         return words
     return f"{words} {noise.get(verdict, '')}".strip()

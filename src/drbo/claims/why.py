@@ -65,7 +65,9 @@ def reasons(
         partners.setdefault((b, child), []).append(names[a])
     found = {}
     for a, b in np.argwhere(dag).tolist():
-        if constraints.required[a, b]:
+        if constraints.past[a] and not constraints.required[a, b]:
+            why = "time"
+        elif constraints.required[a, b]:
             why = "knowledge: required"
         elif (a, b) in partners:
             why = f"v-structure with {', '.join(partners[a, b])}"

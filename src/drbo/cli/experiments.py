@@ -10,6 +10,8 @@ from drbo.cli.table_options import groups_of
 if TYPE_CHECKING:
     from drbo import Design
 
+#: Options of series.
+TIME_OPTIONS = ("time", "unit", "max_lag", "season", "trend")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -29,6 +31,23 @@ def experiment_options(command: F) -> F:
     return command
 
 
+def series_options(command: F) -> F:
+    """Add the options that say when, and of what, each row was seen."""
+    options = (
+        click.option(
+            "--time", metavar="COLUMN",
+            help="The column (not a variable) with the time of each row: causes may lie in the past (docs/time.md).",
+        ),
+        click.option("--unit", metavar="COLUMN", help="The column that names the series of each row."),
+        click.option("--max-lag", type=int, metavar="K", help="Steps back that causes may lie.  [default: up to 5]"),
+        click.option("--season", type=int, metavar="K", help="Remove a pattern that repeats after K steps."),
+        click.option("--trend", metavar="line", help="Remove a straight line of time from every column."),
+    )  # fmt: skip
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 def design_of(options: Mapping[str, Any], targets: str | None) -> "Design":
     """Return how the rows came about by the options of a command; ``targets`` is a file."""
     from drbo import Design, read_table
@@ -39,4 +58,5 @@ def design_of(options: Mapping[str, Any], targets: str | None) -> "Design":
         targets=None if targets is None else read_table(targets),
         groups=groups_of(options),
         weights=options.get("weights"),
+        **{name: options.get(name) for name in TIME_OPTIONS},
     )

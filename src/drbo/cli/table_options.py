@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: Options that name a column which is not a variable.
-NOT_VARIABLES = ("groups", "weights", "time", "group", "experiment")
+NOT_VARIABLES = ("groups", "weights", "time", "unit", "group", "experiment")
 #: The word of --groups for rows without an order.
 INDEPENDENT = "none"
 #: What --read takes.

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.arrays import Bools
-from drbo.constraints import Constraints
 from drbo.data.reading.frames import as_frame
 from drbo.deadline import current
 from drbo.design import DataPolicy, Design
@@ -68,7 +67,7 @@ def drawn_classes(result: "Result", X: Any, count: int) -> tuple[list[tuple[floa
     from drbo.claims.probabilities.graph_draws import drawn_dags
 
     evaluator, job = _evaluator(result, X)
-    given = Constraints.of(result.knowledge, result.names)
+    given = result.constraints
     limits, best = given.permuted(job.columns), result.dag[np.ix_(job.columns, job.columns)]
     draws = drawn_dags(evaluator, limits, best, result.settings.get("expected_parents"), count, result.seed)
     classes, shares = dict[bytes, Bools](), dict[bytes, float]()
@@ -138,12 +137,15 @@ def _table(result: "Result", frame: "pd.DataFrame", missing: Any) -> "Statistics
             raise DataError(f"the table has no column '{name}'", hint="give a table with all columns of the graph")
     parts = result.table.audit.is_serial and result.table.n_effective > 0
     found, columns = result.claims.experiments, list(_columns(result))
-    design = Design(groups=result.table.groups or None)
+    design = Design(groups=result.table.groups or None) if result.series is None else result.series.design
     if found is not None and found.column in frame and missing != "em":
         design, columns = replace(found.design, groups=design.groups), [*columns, found.column]
     return Preparation(design, DataPolicy(missing=missing), parts).again(frame[columns], result.names)
 
 
 def _columns(result: "Result") -> tuple[str, ...]:
-    """Return the columns that a table must have: those of the graph, and that of the groups."""
+    """Return the columns that a table must have: those of the graph, and those that say how rows belong together."""
+    if (series := result.series) is not None:
+        now = [name for name, lag in zip(result.names, series.lags, strict=True) if not lag]
+        return (*now, *series.design.labels)
     return (*result.names, result.table.groups) if result.table.groups else result.names

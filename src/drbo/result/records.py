@@ -13,6 +13,7 @@ from drbo.claims.directions import Direction
 from drbo.claims.record import Graph, MarkMatrix, Stored, Vector
 from drbo.data.checks.facts import Audit
 from drbo.deadline import Stop
+from drbo.design import Design
 from drbo.errors import ResultError
 from drbo.knowledge import Knowledge
 from drbo.search.outcome import Fidelity
@@ -86,6 +87,28 @@ class TableRecord:
     n_groups: int = 0  # 0: rows were not grouped
     sha256: str = ""  # hash of its values, whatever the order of rows and columns; empty: not computed
     audit: Audit = field(default_factory=Audit)  # facts about each column, and findings
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SeriesRecord:
+    """The time of the rows, where columns of their past stand beside those of the present."""
+
+    lags: tuple[int, ...]  # (d,) of each column
+    time: str = ""  # the column with the times; empty: rows were taken in their order
+    unit: str = ""  # the column that names the series of each row
+    season: int = 0  # steps of the pattern that was removed; 0: none
+    trend: str = ""  # what else was removed
+
+    @property
+    def max_lag(self) -> int:
+        """The largest lag that was looked at."""
+        return max(self.lags)
+
+    @property
+    def design(self) -> Design:
+        """How the rows came about, for another fit or table."""
+        given: dict[str, Any] = {"time": self.time, "unit": self.unit, "season": self.season, "trend": self.trend}
+        return Design(max_lag=self.max_lag, **{name: value for name, value in given.items() if value})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

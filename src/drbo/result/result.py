@@ -17,13 +17,12 @@ from drbo.claims.record import AncestralRecord, Claims, EdgeValues, Graph, Margi
 from drbo.claims.refits.confidence import Confidence
 from drbo.constraints import Constraints
 from drbo.data.files.names import check_names
-from drbo.errors import DataError, KnowledgeError, ResultError
-from drbo.graph.dag import check_dag, dag_to_cpdag
+from drbo.graph.dag import dag_to_cpdag
 from drbo.graph.marks import MarkedGraph
 from drbo.knowledge import Knowledge
 from drbo.result import on_data
 from drbo.result.files import export, handover
-from drbo.result.records import Provenance, Scoring, SearchRecord, TableRecord, Told, settled
+from drbo.result.records import Provenance, Scoring, SearchRecord, SeriesRecord, TableRecord, Told, settled
 from drbo.result.words import answer, edge_list
 from drbo.result.words.plain_text import shell_line
 from drbo.result.words.reading import Reading, reading_of
@@ -74,6 +73,7 @@ class Result:
     confidence: Confidence | None = None  # shares of resamples that have each edge and path; None without a bootstrap
     knowledge: Knowledge = field(default_factory=Knowledge)  # what the user knew
     table: TableRecord = field(default_factory=TableRecord)  # what the graph was learned from
+    series: SeriesRecord | None = None  # the lags of the columns, where rows have a past
     provenance: Provenance = field(default_factory=Provenance)  # settings, seed and versions
     line: str = ""  # of Python that repeats the run
     argv: tuple[str, ...] = ()  # the words of the command that made it, where one did
@@ -81,18 +81,10 @@ class Result:
     told: Told | None = None  # of a saved result: what it said about its graph; None: derived from the records
 
     def __post_init__(self) -> None:
-        for name, dag in (("dag", self.dag), ("search.dag", self.search.dag)):
-            try:
-                check_dag(dag)
-            except DataError as error:
-                raise ResultError(f"{name}: {error.message}", hint=error.hint) from error
+        answer.check_dags(dag=self.dag, **{"search.dag": self.search.dag})
         kept = settled(self, {"d": len(self.dag), "t": len(self.search.trace.n_evals)})
         for name, value in (kept | {"names": check_names(self.names, len(self.dag))}).items():
             object.__setattr__(self, name, value)  # the way to fill a frozen dataclass
-        try:
-            _ = self._constraints
-        except KnowledgeError as error:
-            raise ResultError(f"knowledge: {error.message}", hint=error.hint) from error
         answer.check_records(self)
 
     def __repr__(self) -> str:
@@ -188,7 +180,7 @@ class Result:
     def directions(self) -> tuple[EdgeDirection, ...]:
         """What may be said about each edge, in the order of :meth:`edges`."""
         told = self.told
-        return self.reading.directions(self._constraints) if told is None else answer.told_directions(self, told)
+        return self.reading.directions(self.constraints) if told is None else answer.told_directions(self, told)
 
     @property
     def top(self) -> tuple[RankedClass, ...]:
@@ -201,8 +193,9 @@ class Result:
         return None if self.proof is None else self.proof.gap(self.score)
 
     @cached_property
-    def _constraints(self) -> Constraints:
-        return Constraints.of(self.knowledge, self.names)
+    def constraints(self) -> Constraints:
+        """The knowledge about the columns of every array."""
+        return Constraints.of(self.knowledge, self.names, () if self.series is None else self.series.lags)
 
     @cached_property
     def _cpdag(self) -> Bools:
@@ -210,7 +203,7 @@ class Result:
 
     @cached_property
     def _mpdag(self) -> Bools:
-        return answer.class_under_knowledge(self, self._constraints)
+        return answer.class_under_knowledge(self, self.constraints)
 
     @cached_property
     def reading(self) -> Reading:
@@ -222,12 +215,17 @@ class Result:
         """The answer: a PAG where causes may be hidden, the class where the score finds a class, else ``dag``."""
         if self.told is not None:
             return MarkedGraph(self.names, self.told.marks, self.told.kind)
-        return self.reading.graph(self._constraints)
+        return self.reading.graph(self.constraints)
 
     @cached_property
     def drawn(self) -> Bools:
         """(d, d) the edges as they are listed and drawn: ``dag``, or those of a PAG without cycles."""
         return self.reading.drawn()
+
+    @property
+    def window(self) -> Bools:
+        """(L + 1, d, d) of series: ``window[l, i, j]``: column i at t - l acts on column j at t, by ``dag``."""
+        return answer.window_of(self).edges_at
 
     @property
     def cpdag(self) -> Bools:
@@ -261,7 +259,7 @@ class Result:
 
     def why(self) -> dict[tuple[str, str], str]:
         """Return what determines the direction of each edge, see :func:`drbo.claims.why.reasons`, or what marks say."""
-        words = self.reading.reasons(self._constraints) if self.told is None else self.told.reasons
+        words = self.reading.reasons(self.constraints) if self.told is None else self.told.reasons
         return {(one.cause, one.effect): why for one, why in zip(self.directions, words, strict=True)}
 
     def edges(self) -> "pd.DataFrame":

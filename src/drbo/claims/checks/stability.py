@@ -73,7 +73,7 @@ def _is_undecided(count: int, tried: int) -> bool:
 def half_rows(table: Statistics, k: int) -> Indices:
     """Return half of the rows of a table: halves 0 and 1 make up the table, and so on.
 
-    Groups of rows stay together, and every experiment is split.
+    Groups of rows and stretches of time stay together, and every experiment is split.
 
     Examples
     --------
@@ -82,8 +82,8 @@ def half_rows(table: Statistics, k: int) -> Indices:
     [0, 1, 2, 3, 4]
     """
     rng = np.random.default_rng([SEED, k // 2])
-    units = np.arange(table.n_rows) if table.groups is None else table.groups
-    strata = np.zeros(table.n_rows, dtype=np.intp) if table.groups is not None else table.runs.codes
+    units = np.arange(table.n_rows) if table.clusters is None else table.clusters
+    strata = np.zeros(table.n_rows, dtype=np.intp) if table.clusters is not None else table.runs.codes
     chosen = list[Indices]()
     for stratum in np.unique(strata):
         members = rng.permutation(np.unique(units[strata == stratum]))

@@ -11,7 +11,7 @@ import click
 
 from drbo.cli.command_line import command_words
 from drbo.cli.executors import executor_for, worker_option
-from drbo.cli.experiments import experiment_options
+from drbo.cli.experiments import experiment_options, series_options
 from drbo.cli.fit_request import FitRequest, read_rows, resamples, start_of
 from drbo.cli.headings import HeadedCommand
 from drbo.cli.interrupts import INTERRUPTED, CommandRun, limited_run
@@ -48,6 +48,7 @@ HEADINGS = {
     "Table": ("read", "columns", "drop", "types", "missing"),
     "Knowledge": ("knowledge_file", "forbid", "require", "tiers", "roots"),
     "Design (how the rows came about)": ("experiment", "control", "groups", "weights"),
+    "Time": ("time", "unit", "max_lag", "season", "trend"),
     "Score": ("score", "score_option", "hidden"),
     "Effort": ("max_evals", "time_limit", "seed", "bootstrap", "workers", "changes"),
     "Output": ("output", "force", "config", "as_json", "quiet"),
@@ -72,6 +73,7 @@ HEADINGS = {
 @experiment_options
 @group_option
 @click.option("--weights", metavar="COLUMN", help="Row weights, in this column (not a variable); w counts as w rows.")
+@series_options
 @score_options
 @click.option("--hidden", is_flag=True, help="Allow hidden common causes: the answer is a PAG (docs/guide/hidden.md).")
 @click.option(
@@ -114,6 +116,7 @@ def fit(data: tuple[Path, ...], output: Path | None, force: bool, as_json: bool,
       drbo fit table.csv -o result --time-limit 5m --score-option penalty=2
       drbo fit table.csv --tiers "age,sex;dose;outcome" --json
       drbo fit visits.csv --groups patient
+      drbo fit days.csv --time date --max-lag 7 --season 7
       drbo fit runs.csv --experiment run --control plain --set targets=targets.csv
       drbo fit table.csv -o result --bootstrap 100 --workers 2
       drbo fit survey.csv --missing impute --set imputations=20

@@ -1,4 +1,7 @@
-"""From what a user passes to ``fit`` to a checked table: columns, missing values, weights and groups."""
+"""From what a user passes to ``fit`` to a checked table: columns, missing values, weights and groups.
+
+The module is long because every way in which rows came about has a method of its own.
+"""
 
 import warnings
 from dataclasses import dataclass, field, replace
@@ -18,6 +21,8 @@ from drbo.data.checks.summed import check_missing, checked_sums
 from drbo.data.checks.types import typed
 from drbo.data.checks.weights import checked_weights, weights_in_words
 from drbo.data.reading.frames import as_frame
+from drbo.data.series.clock import split_time
+from drbo.data.series.windows import lagged_name, windows
 from drbo.data.statistics.moments import effective_rows
 from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import OutOfTimeError
@@ -42,7 +47,8 @@ class Prepared:
     columns: list[str]
     table: Statistics
     notes: tuple[str, ...] = ()
-    independent: bool = False  # the user says that the order of the rows means nothing
+    independent: bool = False  # the order of the rows means nothing, or is accounted for
+    variables: list[str] | None = None  # of a series: the columns that were given; None: those of the table
 
     def warned_of_time(self) -> "Prepared":
         """Warn of rows that depend on the rows before them; return the same with the notes."""
@@ -80,6 +86,8 @@ class Preparation:
             return self._unweighted.variables(self._split_weights(X, None)[0])
         if self.design.experiment is not None:
             return split_experiments(self._frame(X), self.design)[0]
+        if self.design.has_time:
+            return as_frame(X).drop(columns=self.design.labels)
         return split_groups(self._frame(X), self.design.groups)[0] if self.design.group_column else X
 
     def _split_weights(self, X: Any, sample_weight: npt.ArrayLike | None) -> tuple[Any, Any]:
@@ -116,6 +124,8 @@ class Preparation:
             return self._of_statistics(X, sample_weight)
         if self.design.experiment is not None:
             return self._by_experiment(X, sample_weight)
+        if self.design.has_time:
+            return self._of_series(X, sample_weight)
         if split_groups(self._frame(X), self.design.groups)[1] is not None:
             return self._grouped(X, sample_weight)
         told = list[str]()
@@ -239,6 +249,22 @@ class Preparation:
         table, notes = self._counted(table, (*notes, *data.notes))
         return Prepared(list(frame.columns), table, notes)
 
+    def _of_series(self, X: Any, sample_weight: npt.ArrayLike | None) -> Prepared:
+        """Return the checked table of a fit whose rows have a past."""
+        if sample_weight is not None:
+            raise SettingsError("sample weights cannot be combined with rows that have a past", hint="omit the weights")
+        told = list[str]()
+        frame, clock = split_time(typed(as_frame(X), self.policy.types, told), self.design)
+        policy: Any = "error" if self.policy.missing == "error" else "keep"
+        try:
+            table, notes = check_table(frame, **self._columns_policy, missing=policy)
+        except DataError as error:
+            raise complete_error(error, frame, **self._columns_policy, missing=policy) from error
+        table, more = windows(table, clock, self.design, self.policy)
+        now = [str(name) for name in frame.columns]
+        given = [lagged_name(name, lag) for lag in range(clock.max_lag + 1) for name in now]
+        return Prepared(given, table, (*clock.notes, *told, *notes, *more), independent=True, variables=now)
+
     def again(self, X: Any, names: "Sequence[str]", sample_weight: npt.ArrayLike | None = None) -> Statistics:
         """Return the named columns, checked, with missing values, weights and groups treated as in the fit."""
         if self.design.weights is not None:
@@ -249,6 +275,9 @@ class Preparation:
             table = self._plain.again(rest, names, sample_weight)
             kept = found.take(self._plain.used_rows(rest, sample_weight))
             return self._counted(replace(table, experiments=kept))[0]
+        if self.design.has_time:
+            table = replace(self, policy=replace(self.policy, on_collinear="keep"))._of_series(X, sample_weight).table
+            return table.take(np.arange(table.n_rows), np.array([table.index(name) for name in names]))
         used = self.used_rows(X, sample_weight)
         frame, codes = split_groups(self._frame(X), self.design.groups)
         policy: Any = "keep" if self.policy.missing == "em" else "error"
@@ -264,6 +293,8 @@ class Preparation:
             return self._unweighted.used_rows(*self._split_weights(X, sample_weight))
         if self.design.experiment is not None:
             return self._plain.used_rows(self._split(X)[0], sample_weight)
+        if self.design.has_time:
+            return np.ones(len(as_frame(X)), dtype=bool)
         frame, codes = split_groups(self._frame(X), self.design.groups)
         used = np.ones(len(frame), dtype=bool)
         if sample_weight is not None:

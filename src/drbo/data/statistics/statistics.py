@@ -61,6 +61,8 @@ class Statistics:
     weights: Floats | None = None  # (n,) > 0
     groups: Indices | None = None  # (n,) numbers of groups whose means were removed
     experiments: Experiments | None = None  # which experiment each row comes from
+    lags: tuple[int, ...] = ()  # (d,) how many steps before its row each column was seen; empty: rows have no time
+    blocks: Indices | None = None  # (n,) the stretch of time of each row, whose rows a resample draws together
     sums: Sums | None = None  # of all complete rows; ``values`` then holds a random sample of them, or none
     first: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (m, d) the first of the rows that were summed
     bases: BasisSums | None = None  # of functions of the columns, over the same rows
@@ -277,6 +279,11 @@ class Statistics:
         drawn = None if self.sums is None else self.sums.resamples
         return np.empty(0, dtype=np.int64) if drawn is None else drawn.n
 
+    @property
+    def clusters(self) -> Indices | None:
+        """(n,) which rows a resample draws together; None: every row by itself."""
+        return self.blocks if self.groups is None else self.groups
+
     def resample(self, draw: Indices) -> "Statistics":
         """Return a resample: these rows or, where rows are not here, the one of this number."""
         if self.sums is None:
@@ -317,6 +324,8 @@ class Statistics:
             weights=None if self.weights is None else self.weights[rows],
             groups=None if self.groups is None else self.groups[rows],
             experiments=None if self.experiments is None else self.experiments.take(rows),
+            lags=tuple(self.lags[j] for j in columns) if self.lags else (),
+            blocks=None if self.blocks is None else self.blocks[rows],
             sums=None if self.sums is None else self.sums.take(columns),
             first=self.first[:, columns] if self.first.size else self.first,
             bases=None if self.bases is None else self.bases.take(columns),

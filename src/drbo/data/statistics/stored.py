@@ -18,7 +18,7 @@ from drbo.errors import DataError, DrboError, ResultError
 def words_of(table: Statistics) -> dict[str, Any]:
     """Return what a table is beside its numbers, as JSON knows it."""
     levels = [None if one is None else list(one) for one in table.levels]
-    about = {"names": list(table.names), "kinds": list(table.kinds), "levels": levels}
+    about = {"names": list(table.names), "kinds": list(table.kinds), "levels": levels, "lags": list(table.lags)}
     if (found := table.experiments) is None:
         return about | {"labels": None, "known": None, "experiment": None}
     known = [[one.experiment, one.column, one.kind] for one in found.known]
@@ -30,6 +30,7 @@ def arrays_of(table: Statistics) -> dict[str, Any]:
     rows: dict[str, Any] = {"values": table.values}
     rows |= {} if table.weights is None else {"weights": table.weights}
     rows |= {} if table.groups is None else {"groups": table.groups.astype("<i8")}
+    rows |= {} if table.blocks is None else {"blocks": table.blocks.astype("<i8")}
     rows |= {} if table.experiments is None else {"experiments": table.experiments.codes.astype("<i8")}
     if table.sums is not None:
         rows |= {"totals": np.frombuffer(moments_bytes(table.sums), dtype=np.uint8), "first": table.first}
@@ -43,17 +44,18 @@ def table_of(archive: zipfile.ZipFile, words: dict[str, Any], what: str, limit: 
     """Return the table of an archive of arrays of at most so many bytes; a check of a table could have made it."""
     values = read_member(archive, "values", f"{what} values", kinds="f", limit=limit)
     rows: dict[str, Any] = {}
-    for name, dtype in (("weights", "<f8"), ("groups", "<i8"), ("experiments", "<i8")):
+    for name, dtype in (("weights", "<f8"), ("groups", "<i8"), ("blocks", "<i8"), ("experiments", "<i8")):
         if f"{name}.npy" in archive.namelist():
             rows[name] = read_member(archive, name, f"{what} {name}", shape=values.shape[:1], dtype=dtype)
     rows["experiments"] = _experiments(rows.get("experiments"), words, what)
     names, kinds = tuple(words["names"]), tuple(words["kinds"])
     levels = tuple(None if one is None else tuple(one) for one in words["levels"])
-    fits = values.ndim == 2 and values.shape[1] == len(names) == len(kinds) == len(levels)
+    lags = tuple(words["lags"])
+    fits = values.ndim == 2 and values.shape[1] == len(names) == len(kinds) == len(levels) == len(lags or names)
     if not fits or values.dtype != np.float64:
         raise ResultError(f"{what} does not match its description")
     values = values if is_large(*values.shape) else np.ascontiguousarray(values)
-    table = _summed(Statistics(values, names, kinds, levels, **rows), archive, what, limit)
+    table = _summed(Statistics(values, names, kinds, levels, lags=lags, **rows), archive, what, limit)
     try:
         recheck(table)
     except DataError as error:

@@ -1,12 +1,14 @@
 """What a result said about its graph when it was saved, and whether its records are about one graph."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from drbo.arrays import Bools
 from drbo.claims.directions import EdgeDirection
 from drbo.constraints import Constraints
-from drbo.errors import DataError, ResultError
+from drbo.errors import DataError, KnowledgeError, ResultError
+from drbo.graph.dag import check_dag
 from drbo.graph.marks import MarkedGraph
+from drbo.graph.window import WindowGraph
 from drbo.result.records import Told
 
 if TYPE_CHECKING:
@@ -20,6 +22,12 @@ def class_under_knowledge(result: "Result", constraints: Constraints) -> Bools:
     from drbo.claims.experiments import class_of  # a saved result does without the scores behind it
 
     return class_of(result.dag, constraints, result.claims.experiments, result.cpdag)
+
+
+def window_of(result: "Result") -> WindowGraph:
+    """Return the edges of the DAG of a result at every lag; without time there is one lag, 0."""
+    lags = (0,) * len(result.names) if result.series is None else result.series.lags
+    return WindowGraph.of(result.dag, result.names, lags)
 
 
 def told_by(result: "Result") -> Told:
@@ -47,8 +55,27 @@ def told_directions(result: "Result", told: Told) -> tuple[EdgeDirection, ...]:
     return tuple(found)
 
 
+def check_dags(**dags: Any) -> None:
+    """Refuse graphs that are no DAGs, by the names of their fields."""
+    for name, dag in dags.items():
+        try:
+            check_dag(dag)
+        except DataError as error:
+            raise ResultError(f"{name}: {error.message}", hint=error.hint) from error
+
+
 def check_records(result: "Result") -> None:
     """Refuse records that are about other columns, or about another graph."""
+    if result.series is not None and len(result.series.lags) != len(result.names):
+        raise ResultError(f"series.lags must have an entry for each of {len(result.names)} columns")
+    if result.series is not None and not min(result.series.lags) == 0 < max(result.series.lags):
+        raise ResultError("series.lags must be whole numbers of which some are 0 and some are not")
+    try:
+        past = result.constraints.past
+    except KnowledgeError as error:
+        raise ResultError(f"knowledge: {error.message}", hint=error.hint) from error
+    if result.dag[:, past].any() or result.search.dag[:, past].any():
+        raise ResultError("the graph has causes of columns of the past, which have none in a window")
     if result.confidence is not None and tuple(result.confidence.names) != result.names:
         raise ResultError("the confidence is about other variables than this result")
     result.claims.check_names(result.names)

@@ -19,6 +19,8 @@ from drbo.settings import Settings
 #: Parameters of the estimator that are words, and the largest whole number among the settings.
 WORDS = ("preset", "prune", "device", "score")
 MOST_SETTING = 2**62
+#: Parameters of a design that are words or whole numbers.
+NAMED = ("experiment", "control", "time", "unit", "max_lag", "season", "trend")
 
 
 def plain_parameters(given: Mapping[str, Any], start: npt.ArrayLike | None = None) -> dict[str, Any]:
@@ -32,7 +34,7 @@ def plain_parameters(given: Mapping[str, Any], start: npt.ArrayLike | None = Non
     plain = {"targets": plain_targets(design.targets), "groups": _listed(groups), "weights": _listed(weights)}
     return {
         **{name: given[name] for name in ("preset", "prune", "device")},
-        "design": {"experiment": design.experiment, "control": design.control, **plain},
+        "design": {name: getattr(design, name) for name in NAMED} | plain,
         "policy": policy.get_params() | {"types": None if policy.types is None else dict(policy.types)},
         "hidden": int(bool(given["hidden"])),
         "score": score_label(given["score"]),
@@ -86,8 +88,12 @@ def adjacency_of(edges: list[Any], d: int) -> Bools:
 
 def _check_design(given: Fields) -> None:
     """Refuse fields of other types in what is said about the rows."""
-    if given.has("experiment"):
-        given.text("experiment")
+    for name in ("experiment", "time", "unit", "trend"):
+        if given.has(name):
+            given.text(name)
+    for name in ("max_lag", "season"):
+        if given.has(name):
+            given.integer(name, 1, MOST_SETTING)
     given.text("control")
     if given.has("targets") and not all(isinstance(one, dict) for one in given.mapping("targets").values()):
         given.refuse("targets", "be kinds by column", "others")

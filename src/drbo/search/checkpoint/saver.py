@@ -163,7 +163,9 @@ class Saved:
 
     def data(self) -> Prepared:
         """Return the names of all columns, the checked table, and the notes of the check."""
-        return Prepared(list(self.about["columns"]), self.table, tuple(self.about["notes"]))
+        table = self.table
+        now = [name for name, lag in zip(table.names, table.lags, strict=True) if not lag] if table.lags else None
+        return Prepared(list(self.about["columns"]), table, tuple(self.about["notes"]), variables=now)
 
     @property
     def data_about(self) -> dict[str, Any]:
@@ -256,6 +258,8 @@ def _check_about(about: Fields) -> None:
     for levels in table.listed("levels"):
         if levels is not None and not (isinstance(levels, list) and all(isinstance(one, str) for one in levels)):
             table.refuse("levels", "be null or strings", f"{levels!r:.80}")
+    if not all(type(lag) is int and lag >= 0 for lag in table.listed("lags")):
+        table.refuse("lags", "be whole numbers", "others")
     if table.expect("experiment", table.has("labels")):
         table.texts("labels"), table.text("experiment")
     if table.has("known"):

@@ -121,7 +121,10 @@ def valid_for(constraints: Constraints) -> str:
     d, knowledge = len(constraints.names), constraints.knowledge
     words = f"all DAGs on {d} columns"
     given = Constraints.of(knowledge, constraints.names) if knowledge.to_mapping() else Constraints.none(d)
-    if not given.is_trivial:
+    if constraints.lags:
+        past = constraints.past
+        words = f"all DAGs on {int((~past).sum())} columns and their past, which obey the knowledge if there is any"
+    elif not given.is_trivial:
         words += " that satisfy the knowledge"
     limits = np.unique(constraints.max_parents)
     if limits[-1] < d - 1:
