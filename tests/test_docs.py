@@ -171,34 +171,6 @@ def test_a_search_of_the_site_finds_the_page_to_read(query, page):
     assert {word.rstrip("s") for word in query.lower().split()} <= {word.rstrip("s") for word in words}
 
 
-def _rows(page: str, mark: str) -> list[list[str]]:
-    """Return the cells of the generated table between the marks of a page, without its head."""
-    table = TEXTS[page].partition(f"<!-- {mark}: start -->")[2].partition(f"<!-- {mark}: end -->")[0]
-    lines = [line for line in table.splitlines() if line.startswith("| ")]
-    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]
-
-
-def test_the_figures_of_the_readme_are_those_of_the_generated_tables():
-    opening = " ".join(TEXTS["README.md"].partition("## Try it")[0].split())
-    found, runs = zip(*(map(int, row[3].split(" of ")) for row in _rows("evidence/proofs.md", "agree")), strict=True)
-    assert found == runs
-    assert f"All {sum(runs)} searches on tables with a known optimum ended at it" in opening
-
-    hardest = [row for row in _rows("README.md", "results") if row[0] == "30ER8"]
-    default = next(row for row in hardest if row[1].startswith("default"))
-    paper = [(row[5].split()[0], row[2].split()[0]) for row in hardest if row[2]]
-    assert f"{default[3].split()[0]} edges were wrong on average" in opening
-    assert f"after {float(default[7].split()[0]):.0f} seconds on two cores" in opening
-    assert [(int(evals), shd) for evals, shd in paper] == [(10_000, "2.0"), (50_000, "1.6")]
-    assert "The paper reports 2.0 after 10,000 evaluations and 1.6 after 50,000" in opening
-
-    null = _rows("evidence/scores.md", "null test")
-    assert "each of nine scores" in opening
-    assert len({row[0] for row in null if not row[0].startswith("auto")}) == 9
-    assert max(float(row[6]) for row in null if row[3] == "20") == 0.25
-    assert "found at most 0.25 edges on average" in opening
-
-
 def test_the_method_links_ten_files_at_most_in_the_order_in_which_they_run():
     """The steps of the package in the order of its imports, the pipeline that runs them first."""
     linked = re.findall(r"\(\.\./\.\./src/drbo/([\w/]+\.py)\)", TEXTS["developers/method.md"])

@@ -27,7 +27,7 @@ PICTURES = {
 def hidden(rows: list[Row]) -> str:
     """Return precision and recall of every method, by kind of table."""
     text = header(
-        "tables | rows | method | links: precision, recall | arrowheads | tails | two-headed | whole PAG | illegal | "
+        "tables | rows | method | links: precision, recall | arrowheads | tails | bidirected | whole PAG | illegal | "
         "causes right | supported causes right | CPU seconds"
     )
     parts = grouped(rows, "table", "columns", "hidden", "n", "method")
@@ -41,10 +41,10 @@ def hidden(rows: list[Row]) -> str:
 
 
 def rivals(rows: list[Row]) -> str:
-    """Return arrowheads and two-headed edges of every other method beside ours on the tables that it answered."""
+    """Return arrowheads and bidirected edges of every other method beside ours on the tables that it answered."""
     text = header(
         "columns | rows | method | tables | arrowheads: precision, recall | `--hidden` there | "
-        "two-headed | `--hidden` there | illegal"
+        "bidirected | `--hidden` there | illegal"
     )
     ours = {_table(row): row for row in rows if row["method"] == "drbo"}
     answered = [row for row in _random(rows) if row["whole"] != "" and _table(row) in ours and row["method"] != "drbo"]
@@ -60,7 +60,7 @@ def rivals(rows: list[Row]) -> str:
 
 def supported(rows: list[Row]) -> str:
     """Return what is claimed on all random tables with hidden causes, and how much of it is right."""
-    text = header("rows | tables | two-headed edges right | supported causes right | other causes right | illegal")
+    text = header("rows | tables | bidirected edges right | supported causes right | other causes right | illegal")
     parts = grouped([row for row in _random(rows) if row["method"] == "drbo"], "n")
     for key in sorted(parts, key=lambda key: int(key[0])):
         here = parts[key]

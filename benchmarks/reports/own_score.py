@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.reports.figures import Panel, Points, band, curves
+from benchmarks.reports.figures import Panel, Points, band, curves, labelled
 from benchmarks.reports.tables import header
 from benchmarks.rows import Row, grouped
 
@@ -10,6 +10,16 @@ from benchmarks.rows import Row, grouped
 SHOWN = ("10", "20", "40", "80")
 #: Scores closer than this are equal.
 SAME = 0.01
+#: What the README shows: score, graph and rows, and searches under their names there.
+FRONT = ("boosting", "15ER2", "200")
+NAMED = {
+    "drbo": "drbo",
+    "hill climbing": "hill climbing",
+    "tabu": "tabu search",
+    "annealing": "simulated annealing",
+    "TPE orders": "Optuna (TPE)",
+    "random": "random graphs",
+}
 #: What is measured, in words.
 SCORES = {"boosting": "gradient boosting", "network": "neural network"}
 
@@ -45,6 +55,19 @@ def picture(rows: list[Row]) -> bytes:
         ticks = (5, *map(int, SHOWN))
         drawn.append(Panel(points, {}, words, "log10(1 + best known - best)", ticks=ticks))
     return curves(drawn)
+
+
+def front(rows: list[Row]) -> bytes:
+    """Draw the picture of the README: one score and table, each search with its name."""
+    part = dict(_kinds(rows))[FRONT]
+    points: Points = {}
+    for search, words in NAMED.items():
+        found = gaps([row for row in part if row["search"] == search], part)
+        points[words] = [(int(cost), each) for cost, each in sorted(found.items(), key=lambda item: int(item[0]))]
+    title = "A slow score of your own: cross-validated gradient boosting, 15 columns"
+    return labelled(
+        points, (title, "scored families per column (of 16,384 possible)", "best score so far, mean of 10 tables")
+    )
 
 
 def _kinds(rows: list[Row]) -> list[tuple[tuple[str, ...], list[Row]]]:

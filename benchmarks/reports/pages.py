@@ -5,14 +5,12 @@ from pathlib import Path
 
 from benchmarks.reports import (
     columns,
-    earlier,
     features,
     figures,
     hidden,
     interventions,
     limits,
     own_score,
-    presets,
     real_tables,
     results,
     row_growth,
@@ -93,6 +91,7 @@ DRAWN: tuple[tuple[str, str, Callable[[list[Row]], bytes]], ...] = (
     ("row-growth.svg", "big_passes", row_growth.picture),
     ("column-growth.svg", "columns_growth", columns.picture),
     ("own-score.svg", "own_score", own_score.picture),
+    ("front.svg", "own_score", own_score.front),
     *hidden.DRAWN,
 )
 
@@ -110,9 +109,6 @@ def pages() -> dict[Path, bytes]:
     files = {ROOT / "docs" / "results" / name: content for name, content in results.files().items()}
     named = ("README.md", "docs/reference/scores.md", *(marked[0] for marked in MARKED))
     texts = {ROOT / page: (ROOT / page).read_text() for page in named}
-    texts[ROOT / "README.md"] = filled(
-        texts[ROOT / "README.md"], "results", presets.lines(earlier.preset_rows("linear"))
-    )
     scored = ROOT / "docs" / "reference" / "scores.md"
     texts[scored] = filled(texts[scored], "features", features.features())
     for page, mark, rows, table in MARKED:

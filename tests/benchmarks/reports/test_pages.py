@@ -3,7 +3,7 @@
 import pytest
 
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.reports import pages, results
+from benchmarks.reports import pages, results, versions
 from benchmarks.rows import FOLDER, read
 
 
@@ -47,6 +47,16 @@ def test_a_table_can_be_made_of_some_of_its_rows(page, mark, name, table):
     assert pages.shown(page, rows, table) in (pages.ROOT / page).read_text()
     part = [row for row in rows if row.get("part") == rows[0].get("part")]
     assert isinstance(table(part), str)
+
+
+@pytest.mark.parametrize(("page", "mark", "name", "table"), pages.MARKED, ids=[one[1] for one in pages.MARKED])
+def test_a_table_that_is_older_than_the_code_says_so(page, mark, name, table):
+    older = [release for release in versions.by_release(read(name)) if release not in (versions.CURRENT, "")]
+    block = (
+        (pages.ROOT / page).read_text().partition(f"<!-- {mark}: start -->")[2].partition(f"<!-- {mark}: end -->")[0]
+    )
+    assert block.count("not yet measured again with this version") == len(older)
+    assert not older or page != "README.md"
 
 
 def test_only_what_is_between_the_marks_is_replaced():
