@@ -141,11 +141,11 @@ def d_separated(dag: Bools, x: int, y: int, given: list[int]) -> bool:
     >>> d_separated(collider, 0, 1, []), d_separated(collider, 0, 1, [2])
     (True, False)
     """
-    above = _reached([x, y, *given], lambda some: dag[:, some].any(axis=1), len(dag))
+    above = _reached([x, y, *given], lambda some: np.asarray(dag[:, some].any(axis=1)), len(dag))
     part = dag & above[:, None] & above[None, :]
 
     def neighbours(some: Bools) -> Bools:  # in the moral graph, where parents of a node are linked
-        below: Bools = part[some].any(axis=0)
+        below: Bools = np.asarray(part[some].any(axis=0))
         found: Bools = below | part[:, some | below].any(axis=1)
         found[given] = False
         return found
