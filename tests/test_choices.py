@@ -48,7 +48,7 @@ def test_with_few_rows_a_linear_bic_that_is_tested_pays_for_the_choice_among_pai
 def test_no_test_follows_the_search_so_that_the_optimum_is_shown():
     penalty, reason = Choices().penalty(BicNV, _table())
     assert penalty > 1.0
-    assert reason == f"penalty {penalty:g}: with less, independent columns like these would get edges by chance"
+    assert reason == f"penalty {penalty:g}: calibrated on shuffled columns"
     weighted = replace(_table(), weights=np.linspace(0.5, 1.5, 50))
     assert Choices().penalty(BicNV, weighted)[0] == chance_penalty(weighted.values, weighted.weights)
     holes = _table().values.copy()
@@ -61,7 +61,7 @@ def test_few_rows_of_many_categories_pay_more_for_the_choice_among_pairs(rng):
     gamma = chance_gamma(score_class("bdeu"), table)
     choice = Choices(score="bdeu").of_score(table)
     assert choice.options == {"penalty": "ebic", "gamma": gamma}
-    expected = f"penalty ebic with gamma {gamma:g}: with less, independent columns like these would get edges by chance"
+    expected = f"penalty ebic with gamma {gamma:g}: calibrated on shuffled columns"
     assert choice.reasons == (expected,)
     assert Choices(score="bdeu", score_options={"gamma": 0.7}).of_score(table).options["gamma"] == 0.7
     many = Statistics.from_array(rng.integers(2, size=(500, 5)))

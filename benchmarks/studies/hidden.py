@@ -104,7 +104,7 @@ def compared(found: Marks, truth: Truth, supported: Bools | None = None) -> Row:
         ("adjacent", counts.adjacencies),
         ("arrows", counts.arrowheads),
         ("tails", counts.tails),
-        ("two-headed", counts.two_headed),
+        ("two-headed", counts.bidirected),
     ):
         row |= {f"{name} right": one.right, f"{name} claimed": one.claimed, f"{name} true": one.true}
     causes = (found == ARROW) & (found.T == TAIL)

@@ -209,11 +209,11 @@ class Choices:
                 gamma = chance_gamma(kind, table, given.get("ess", 1.0))
                 if gamma is not None and gamma > EBIC_GAMMA:
                     given["gamma"] = gamma
-                    reason = f"penalty ebic with gamma {gamma:g}: with less, {BY_CHANCE}"
+                    reason = f"penalty ebic with gamma {gamma:g}: {BY_CHANCE}"
             reasons = (*reasons, reason)
             if "min_strength" not in given and (least := kind.default_strength) and table.n_counted > MANY_ROWS:
                 given["min_strength"] = least
-                what = f"edges that explain less than {least:.1%} of what other causes leave unexplained"
+                what = f"edges that explain less than {least:.1%} of the variance that other causes leave unexplained"
                 reasons = (*reasons, f"min_strength {least:g}: with over {MANY_ROWS:,} rows {SLIGHT} {what}")
         return ScoreChoice(choice, given, reasons)
 

@@ -38,14 +38,15 @@ class Parts(Checked):
     relative: bool = setting(True, "let the surrogate also learn from a cheap proxy of the score, if the score has one")
     fidelities: bool = setting(
         True,
-        "score families by cheaper versions of the score first, if it has some, and promote those that could matter",
+        "multi-fidelity: score families at lower fidelities first, if the score has some, and promising ones by the "
+        "true score",
     )
     bounds: bool = setting(
         True, "bound the predictions of the surrogate by scored families, if a larger parent set never fits worse"
     )
     parent_sets: bool = setting(
         True,
-        "score whole parent sets that explain a node together, as ranked by a Gaussian process of all columns, and by "
+        "score large parent sets that explain a node together, as ranked by a Gaussian process of all columns, and by "
         "forests of randomised trees",
     )
     first_design: int | None = setting(
@@ -110,7 +111,7 @@ class Settings(Checked):
     climbs: int | None = setting(
         None,
         "number of hill climbs per round on route surrogate, each on a function sampled from the surrogate; None: 4, "
-        "or 16 with more than 12 variables and a score with cheaper versions",
+        "or 16 with more than 12 variables and a score with lower fidelities",
         low=1,
         optional=True,
     )

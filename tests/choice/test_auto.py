@@ -160,7 +160,7 @@ class TestChoiceByShape:
         sachs = load("sachs")
         chosen = choose_score(Statistics.from_array(sachs.X, sachs.names))
         assert (chosen.name, chosen.noise_fits) == ("splines-ranks", False)
-        assert "no noise model at hand fits (0 of 5 families" in chosen.reasons[0]
+        assert "no noise model passes the residual test (0 of 5 families" in chosen.reasons[0]
         assert chosen.reasons[1] == ONE_BY_ONE
 
     def test_columns_measured_on_bent_scales_get_ranks(self, rng):
@@ -170,7 +170,7 @@ class TestChoiceByShape:
             values[:, j] += 2 * np.sin(1.5 * values[:, j - 1])
         chosen = choose_score(Statistics.from_array(np.exp(values)))
         assert (chosen.name, chosen.noise_fits) == ("splines-ranks", True)
-        assert chosen.reasons[0].startswith("score splines-ranks: curved effects fit after every column is replaced")
+        assert chosen.reasons[0].startswith("score splines-ranks: nonlinear effects fit after every column is replaced")
         assert choose_score(Statistics.from_array(np.exp(3 * values))).name == "splines-ranks"
 
     def test_ranks_that_are_correlated_by_chance_are_no_relation(self):
@@ -194,8 +194,8 @@ class TestChoiceByShape:
         tried = {name: ModelCheck(name, 0, 9, explains=False) for name in names}
         chosen = _best_of_none(tried)
         assert (chosen.name, chosen.noise_fits, chosen.reasons[1]) == ("bic-nv", False, ONE_BY_ONE)
-        assert "no noise model at hand fits" in chosen.reasons[0]
-        assert "curved ones explain no more" in chosen.reasons[0]
+        assert "no noise model passes the residual test" in chosen.reasons[0]
+        assert "nonlinear ones fit no better" in chosen.reasons[0]
         assert _best_of_none(tried | {"bic-ranks": ModelCheck("bic-ranks", 0, 9)}).name == "bic-ranks"
         curved = {name: ModelCheck(name, 0, 9) for name in ("bic-ranks", "splines-ranks")}
         assert _best_of_none(tried | curved).name == "splines-ranks"

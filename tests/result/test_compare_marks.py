@@ -25,9 +25,9 @@ def test_links_and_marks_are_counted_by_hand():
     assert made.adjacencies == Count(3, 4, 3)
     assert made.arrowheads == Count(2, 3, 4)
     assert made.tails == Count(0, 0, 0)
-    assert made.two_headed == Count(0, 0, 1)
+    assert made.bidirected == Count(0, 0, 1)
     assert made.tails.precision is None
-    assert made.two_headed.recall == 0
+    assert made.bidirected.recall == 0
     assert not made.is_equal
     assert made.pairs("same") == ((0, 1),)
     assert made.pairs("different") == ((1, 2), (2, 3))
@@ -41,7 +41,7 @@ def test_words_and_json_name_every_edge():
     text = made.text(("est", "truth"))
     assert "b <-o c, but b <-> c" in text
     assert "a o-> b" in text
-    assert "two-headed            -    0.000" in text
+    assert "bidirected            -    0.000" in text
     found = json.loads(made.to_json())
     assert found["extra"] == [["b", "d", "<-o", "   "]]
     assert found["arrowheads"]["precision"] == pytest.approx(2 / 3)

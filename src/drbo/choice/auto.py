@@ -28,12 +28,12 @@ RANKED_CELLS = 2 * 10**6
 
 #: Models with straight lines on the scales of the columns, and models between ranks, with the shape of their effects.
 LINEAR = ("bic-nv", "bic-ng")
-RANKED = {"bic-ranks": "linear", "splines-ranks": "curved"}
+RANKED = {"bic-ranks": "linear", "splines-ranks": "nonlinear"}
 #: A table whose columns are in steps, but for less than this share, is not tested: noise is not additive there.
 MOST = 0.5
 
 RANKS = "after every column is replaced by the normal scores of its ranks"
-ONE_BY_ONE = "directions rest on the equivalence class, or on the residuals of single arrows that pass every test"
+ONE_BY_ONE = "directions come from the equivalence class or from residual tests of single arrows"
 
 
 class ChosenScore(NamedTuple):
@@ -158,7 +158,7 @@ def _fits(tried: dict[str, ModelCheck], last: ModelCheck, table: Statistics) -> 
     """Return the score of the first model that fits."""
     if last.score == "bic-nv" and not last.n_tested:
         return UNRELATED
-    passes = f"{_passed(last)} families pass a test of their residuals"
+    passes = f"{_passed(last)} families pass the residual test"
     linear = max((tried[name] for name in LINEAR if name in tried), key=lambda one: one.share)
     if last.score == "bic-nv":
         noise = " with Gaussian noise" if len(tried) == 1 else ""
@@ -170,8 +170,8 @@ def _fits(tried: dict[str, ModelCheck], last: ModelCheck, table: Statistics) -> 
         why = f"{RANKED[last.score]} effects fit {RANKS} ({_passed(last)} families; without that, {failed})"
         return ChosenScore(last.score, (f"score {last.score}: {why}",))
     name, size = _by_size(table)
-    why = f"score {name}: linear effects do not fit ({_passed(linear)} families pass a test of their residuals)"
-    return ChosenScore(name, (f"{why}, curved ones do ({_passed(last)})", size))
+    why = f"score {name}: linear effects do not fit ({_passed(linear)} families pass the residual test)"
+    return ChosenScore(name, (f"{why}, nonlinear ones do ({_passed(last)})", size))
 
 
 def _best_of_none(tried: dict[str, ModelCheck]) -> ChosenScore:
@@ -182,19 +182,21 @@ def _best_of_none(tried: dict[str, ModelCheck]) -> ChosenScore:
         return UNRELATED
     failed = _failed(tried, linear)
     if not ranked:
-        return ChosenScore("bic-nv", (f"score bic-nv: no noise model at hand fits ({failed})", ONE_BY_ONE), False)
+        return ChosenScore(
+            "bic-nv", (f"score bic-nv: no noise model passes the residual test ({failed})", ONE_BY_ONE), False
+        )
     best = ranked[-1]
-    why = f"score {best.score}: no noise model at hand fits ({failed}, {_passed(best)} {RANKS})"
+    why = f"score {best.score}: no noise model passes the residual test ({failed}, {_passed(best)} {RANKS})"
     return ChosenScore(best.score, (why, ONE_BY_ONE), False)
 
 
 def _failed(tried: dict[str, ModelCheck], linear: ModelCheck) -> str:
     """Say how many families fit without ranks."""
-    failed = f"{_passed(linear)} families pass a test of their residuals with linear effects"
+    failed = f"{_passed(linear)} families pass the residual test with linear effects"
     if (curved := tried.get("splines")) is None:
         return failed
     return failed + (
-        f", {_passed(curved)} with curved ones" if curved.explains else ", and curved ones explain no more"
+        f", {_passed(curved)} with nonlinear ones" if curved.explains else "; nonlinear ones fit no better"
     )
 
 

@@ -21,7 +21,7 @@ from drbo.search.ancestral.listing import MOST_COLUMNS, REACH, proved
 from drbo.search.ancestral.ricf import DistrictScores
 from drbo.search.ancestral.rivals import losses_of_marks
 
-#: Tests at all levels must find a mark that is called supported, and other marks must cost half the price of an edge;
+#: Tests at all levels must find a mark that is called supported, and other marks must cost half the penalty of an edge;
 #: docs/evidence/hidden.md has how often such causes are true.
 LEVELS = (0.0001, 0.001, 0.01, 0.05)
 

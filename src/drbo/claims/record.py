@@ -153,7 +153,7 @@ class AncestralRecord:
     second: MarkMatrix  # (d, d) the marks that tests on the edges of the best DAG give
     whole: bool = True  # False: the time was over before the climb ended
     close: Graph | None = (
-        None  # (d, d) edges whose other marks cost less than half the price of an edge, or are not known
+        None  # (d, d) edges whose other marks cost less than half the penalty of an edge, or are not known
     )
     lead: float | None = None  # of few columns: every other class scores at least so much less; negative: one more
 

@@ -87,7 +87,7 @@ class MarkedGraph:
             )
         check_dag(self.directed, self.names)
         if not self.of_dags and (descendants(self.directed) & self.bidirected).any():
-            raise DataError("a two-headed edge must not join a node and its ancestor")
+            raise DataError("a bidirected edge must not join a node and its ancestor")
 
     @classmethod
     def of(cls, adjacency: npt.ArrayLike, names: Sequence[str], kind: str | None = None) -> Self:

@@ -79,7 +79,7 @@ class MarkComparison:
         return Count.of(self.found == TAIL, self.truth == TAIL)
 
     @property
-    def two_headed(self) -> Count:
+    def bidirected(self) -> Count:
         """Edges with arrows at both ends."""
         return Count.of(*(np.triu((marks == ARROW) & (marks.T == ARROW)) for marks in (self.found, self.truth)))
 
@@ -98,7 +98,7 @@ class MarkComparison:
 
     def numbers(self) -> dict[str, Any]:
         """Return every figure, fit for JSON."""
-        counts = ("adjacencies", "arrowheads", "tails", "two_headed")
+        counts = ("adjacencies", "arrowheads", "tails", "bidirected")
         found: dict[str, Any] = {"equal": self.is_equal}
         for name in counts:
             one: Count = getattr(self, name)
@@ -127,7 +127,7 @@ class MarkComparison:
             if len(pairs) > SHOWN_EDGES:
                 lines.append(f"{INDENT}and {len(pairs) - SHOWN_EDGES} more")
         lines += ["", "               precision   recall"]
-        for name in ("adjacencies", "arrowheads", "tails", "two_headed"):
+        for name in ("adjacencies", "arrowheads", "tails", "bidirected"):
             one: Count = getattr(self, name)
             lines.append(f"  {name.replace('_', '-'):<15} {_share(one.precision):>7}  {_share(one.recall):>7}")
         return "\n".join(lines)

@@ -366,7 +366,7 @@ class Score:
         if tested:
             return 1.0, "penalty 1: every edge is tested after the search"
         return "ebic", (
-            "penalty ebic: no test of each edge follows, so the penalty also accounts for the number of possible edges"
+            "penalty ebic: it accounts for the number of possible edges, because edges are not tested afterwards"
         )
 
     def relatives(self) -> "Sequence[Relative]":

@@ -39,7 +39,7 @@ def checked_strength(strength: Any) -> float:
     if not isinstance(strength, (int, float, np.number)) or not 0 <= strength < 1:
         raise SettingsError(
             f"min_strength must be at least 0 and below 1, got {strength!r}",
-            hint="0.001 leaves out edges that explain less than 0.1% of what the other causes leave unexplained",
+            hint="0.001 leaves out edges that explain less than 0.1% of what the other causes do not explain",
         )
     return float(strength)
 

@@ -155,7 +155,7 @@ def _check_declared(score: Score, dags: Bools, rng: np.random.Generator) -> None
     if not np.all(np.asarray(score.gain) > 0):
         raise ScoreError(
             f"score '{score.name}': gain must be above 0, got {np.min(score.gain):g}",
-            hint="higher must be better for local values, too: return minus an error",
+            hint="local values must be higher for better fits as well: return minus an error",
         )
     for dag in dags:
         turned = covered_reversal(dag, rng)

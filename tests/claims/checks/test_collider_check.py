@@ -31,7 +31,7 @@ def test_dependent_causes_put_the_collider_and_what_follows_from_it_in_doubt(rng
     found = collider_doubts(TableTests(collider(rng, dependent=True)), DAG)
     assert "only if 'a' and 'b' are independent, which they are not" in found["a", "c"]
     assert "only if 'b' and 'a' are independent, which they are not" in found["b", "c"]
-    assert "only because of a -> c, which is in doubt" in found["c", "d"]
+    assert "from a -> c, which is itself uncertain" in found["c", "d"]
 
 
 def test_columns_with_few_values_are_not_tested(rng):

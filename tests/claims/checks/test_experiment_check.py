@@ -40,7 +40,7 @@ def test_a_bend_that_looks_like_a_target_is_told():
     assert {one.column for one in record.misfits} == {"effect"}
     assert "control" in {one.experiment for one in record.misfits}
     words = form_remarks(record, None)
-    assert words[0].startswith("1 of the targets may be bends: curved effects explain 'effect' in 'far' without")
+    assert words[0].startswith("1 of the targets may be nonlinear effects instead, which explain 'effect' in 'far'")
     assert words[1].startswith("straight lines do not fit everywhere: within ")
 
 

@@ -410,7 +410,7 @@ def test_graphs_with_hidden_causes_are_compared_by_their_marks(run: Run, folder:
     Path("truth.csv").write_text("source,target\na,b\nH,b\nH,c\nd,c\nb,e\n")
     found = json.loads(run("compare", "run", "truth.csv", "--json").stdout)
     assert found["equal"]
-    assert found["two_headed"] == {"right": 1, "claimed": 1, "true": 1, "precision": 1.0, "recall": 1.0}
+    assert found["bidirected"] == {"right": 1, "claimed": 1, "true": 1, "precision": 1.0, "recall": 1.0}
     assert "same           4" in run("compare", "run", "run").stdout
     confounded_table().drop(columns="e").to_csv("less.csv", index=False)
     run("fit", "less.csv", "--hidden", "-o", "less", "-q")

@@ -30,7 +30,7 @@ def test_a_direction_is_supported_assumed_or_open():
 
 def test_assumed_arrows_name_what_they_rest_on_and_raise_questions():
     content = make_content(score_equivalent=False, score_name="gp", assumption="smooth effects")
-    assert "their directions rest on smooth effects" in content.wording.assumptions[-1]
+    assert "they rest on smooth effects" in content.wording.assumptions[-1]
     assert content.questions[0].startswith("Which of 'a' and 'c' can be a cause of the other?")
     assert make_content(np.zeros((2, 2))).questions == ()
 
@@ -38,7 +38,7 @@ def test_assumed_arrows_name_what_they_rest_on_and_raise_questions():
 def test_the_closest_alternative_is_told():
     margins = Margins(np.full((4, 4), 50.0), np.full((4, 4), 3.0), exact=True)
     words = make_content(score_equivalent=False, margins=margins).runner_up
-    assert words == "The closest alternative is the best graph with c -> a instead of the reverse: it scores 3 lower."
+    assert words == "The closest alternative is the best graph with a -> c reversed: it scores 3 lower."
     assert make_content().runner_up == ""
 
 

@@ -29,14 +29,14 @@ class TestSummary:
         text = full_result(score_equivalent=False, noise=noise, assumption="smooth effects").summary()
         line = next(line for line in text.splitlines() if line.startswith("  a -?> b,c "))
         assert line.endswith("assumed, contradicted by the noise check")
-        assert "assumed directions rest on smooth effects, which the data do not confirm" in text
+        assert "assumed directions rest on smooth effects; no test confirms them" in text
         assert text.splitlines()[-1].startswith("ask          Which of 'a' and 'b,c' can be a cause of the other?")
         assert "ask" not in full_result(dag=np.zeros((4, 4), dtype=bool)).summary()
 
     def test_the_runner_up_may_be_a_reversed_arrow(self):
         margins = Margins(np.where(FULL_DAG, 9.0, np.nan), np.where(FULL_DAG, [[3.0], [1.25], [0], [4]], np.nan), True)
         text = full_result(margins=margins, score_equivalent=False).summary()
-        words = "runner-up    the best graph with na\\xefve\\n$x$ -> b,c instead of the reverse scores 1.25 lower"
+        words = "runner-up    the best graph with b,c -> na\\xefve\\n$x$ reversed scores 1.25 lower"
         assert words in text
         assert "the next-best equivalence class scores 2.5 lower" in full_result(margins=margins).summary()
 
@@ -61,7 +61,7 @@ class TestSummary:
             "(standardised",
             "proof        the graph before pruning is at most 10.8667 below the optimum of all DAGs on 4 columns",
             "runner-up    the next-best equivalence class scores 2.5 lower than the graph before pruning (all DAGs)",
-            "prior        of the probabilities of edges: every DAG alike",
+            "edge prior   every DAG alike",
             "frequencies  2 of 4 resamples, the weakest edge in 100% of them; 4 links at or above the threshold of",
         ):
             assert part in text

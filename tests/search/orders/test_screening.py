@@ -124,9 +124,9 @@ def test_some_hundred_columns_have_one_answer_with_any_number_of_threads_and_obe
 
 def test_a_search_that_is_stopped_says_what_was_not_checked():
     screened = Screening(np.corrcoef(_table().values.T), np.zeros((20, 20), dtype=bool), 3)
-    assert "time ran out before what the graph leaves unexplained was checked" in screened.words
+    assert "time ran out before the residuals were checked" in screened.words
     screened.checks = [3, 1]
-    assert "added 4 pairs, and time ran out" in screened.words
+    assert "added 4 pairs; time ran out" in screened.words
 
 
 def test_the_result_says_what_was_screened(few):

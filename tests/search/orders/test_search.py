@@ -132,7 +132,7 @@ def test_a_saved_search_goes_on_as_if_it_had_never_stopped(kind):
 
 def test_two_searches_that_agree_end_it():
     outcome = OrderSearch(BicNV(Statistics.from_array(simulate("6ER2", n=200, seed=1).X)), Settings()).run()
-    assert outcome.stopped == "converged: the best score was reached by two of 2 independent searches"
+    assert outcome.stopped == "converged: two of 2 independent searches reached the best score"
 
 
 @pytest.mark.parametrize("kind", [BDeu, DiscreteBIC])

@@ -83,7 +83,7 @@ def _doubts(shared: TableTests, dag: Bools, regression: Regression) -> dict[tupl
                 found[i, k] = f"The class has this direction only if {pair} are independent{given}, which they are not."
             elif not others and (before := next((h for h in parents[i] if (h, i) in found), None)) is not None:
                 arrow = f"{names[before]} -> {names[i]}"
-                found[i, k] = f"The class has this direction only because of {arrow}, which is in doubt."
+                found[i, k] = f"The class implies this direction from {arrow}, which is itself uncertain."
     return found
 
 

@@ -94,8 +94,8 @@ def form_remarks(record: ExperimentRecord, regression: Regression | None) -> lis
     lines, bent = [], [f"'{one.column}' in '{one.experiment}'" for one in record.targets if one.bent]
     if bent:
         lines.append(
-            f"{len(bent)} of the targets may be bends: curved effects explain {_some(bent)} without a change; compare "
-            "--score splines-experiments"
+            f"{len(bent)} of the targets may be nonlinear effects instead, which explain {_some(bent)} without a "
+            "change; compare --score splines-experiments"
         )
     if columns := list(dict.fromkeys(f"'{one.column}'" for one in record.misfits)):
         form = "additive splines" if regression == "splines" else "straight lines"

@@ -39,7 +39,7 @@ POSSIBLE = "The class has this direction, but a graph with a hidden cause here f
 class Suspects(NamedTuple):
     """The edges of a DAG at which there may be a hidden cause."""
 
-    likely: Bools  # (d, d) the score gains at least half the price of an edge
+    likely: Bools  # (d, d) the score gains at least half the penalty of an edge
     possible: Bools  # (d, d) it gains, but less than that
 
 

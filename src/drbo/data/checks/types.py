@@ -44,7 +44,7 @@ def typed(frame: "pd.DataFrame", types: Mapping[str, str] | None, notes: list[st
         else:
             raise SettingsError(
                 f"the type of column '{name}' must be one of {', '.join(TYPES)}, got {kind!r:.80}",
-                hint="an order can be given, too, as in low<medium<high",
+                hint="an order can also be given, as in low<medium<high",
             )
     return frame.assign(**new) if new else frame
 

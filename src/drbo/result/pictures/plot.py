@@ -239,7 +239,7 @@ def _head(kinds: dict[str, Bools], source: int, target: int) -> Head:
 def _mark_strokes(ends: Mapping[tuple[int, int], tuple[Head, Head]]) -> EdgeNotes:
     """Return the legend of a graph with hidden causes."""
     strokes = {
-        "two-headed": Stroke(PLAIN, start="solid"),
+        "bidirected": Stroke(PLAIN, start="solid"),
         "circle": Stroke(PLAIN, head="circle"),
         "hollow": Stroke(PLAIN, head="hollow"),
     }

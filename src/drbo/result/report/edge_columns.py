@@ -56,9 +56,7 @@ COLUMNS = {
     "target_arrow": EdgeColumn("arrow at other end", "share of resamples with an arrow there", ".2f"),
     "target_circle": EdgeColumn("circle at other end", "share of resamples with a circle there", ".2f"),
     "p_link": EdgeColumn("p link", "probability that the two are linked at all, in either direction", ".2f", bar=True),
-    "p_forward": EdgeColumn(
-        "p forward", "probability of an arrow as drawn; empty where the data say nothing valid about it", ".2f"
-    ),
+    "p_forward": EdgeColumn("p forward", "probability of the arrow as drawn; blank if it cannot be estimated", ".2f"),
     "p_backward": EdgeColumn("p backward", "probability of an arrow the other way round", ".2f"),
     "margin_removed": EdgeColumn(
         "if removed", "score lost if the edge is removed and the rest of the graph is re-optimised", ".3g"
@@ -66,7 +64,7 @@ COLUMNS = {
     "margin_reversed": EdgeColumn(
         "if reversed", "score lost if the edge is reversed and the rest of the graph is re-optimised", ".3g"
     ),
-    "reason": EdgeColumn("why this direction", "what determines the direction of the edge; tie: nothing does"),
+    "reason": EdgeColumn("why this direction", "what determines the direction of the edge; 'tie': nothing does"),
 }
 #: What the filter works on: the first of these that the edges have.
 FILTERS = (

@@ -46,7 +46,7 @@ def words_of_marks(result: Result) -> PlainWords:
     says = [printable(one.sentence) for one in told[: 2 * NAMED]]
     more = len(told) - len(says)
     says += [f"The table below explains {more} more links."] if more > 0 else []
-    doubt = ["Relations may bend, and the marks rest on straight lines with Gaussian noise."]
+    doubt = ["The marks assume linear relations with Gaussian noise, and relations may be nonlinear."]
     if assumed := sum(one.direction == "assumed" for one in told):
         doubt.append(f"{assumed} of {len(told)} links have marks that tests do not confirm: hollow arrowheads.")
     step = "Measure what may be hidden, or state what cannot cause what (--tiers, --forbid), and fit again."
@@ -106,7 +106,7 @@ def _arrows(edges: list[EdgeDirection]) -> list[str]:
     else:
         which = f"For the other {len(unknown)} links the data cannot tell which causes which."
     guessed = sum(one.direction == "assumed" for one in unknown)
-    guess = " A hollow arrow is the better guess, no more." if guessed else ""
+    guess = " Hollow arrows are guesses." if guessed else ""
     return [*words, which + guess]
 
 

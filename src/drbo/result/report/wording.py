@@ -99,7 +99,7 @@ def _of_arrows(result: Result) -> list[str]:
     if result.assumed.any():
         rest = "the margins of the score" if result.score_equivalent else result.scoring.assumption
         words.append(
-            f"Hollow arrows are assumed: their directions rest on {rest}, which the data do not confirm. For most "
+            f"Hollow arrows are assumed: they rest on {rest}, and no test confirms them. For most "
             "tables that is as much as can be known without experiments or background knowledge."
         )
     return words

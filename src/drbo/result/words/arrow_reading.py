@@ -170,7 +170,7 @@ class ArrowReading(Reading):
             lower = f"{behind:.6g} lower{than_before_pruning(result)}"
             lines.append(f"runner-up    {printable(what)} scores {lower} ({printable(result.claims.over)})")
         if result.posterior is not None:
-            lines.append(f"prior        of the probabilities of edges: {printable(result.claims.prior)}")
+            lines.append(f"edge prior   {printable(result.claims.prior)}")
         return lines
 
     def _frequencies(self) -> list[str]:
@@ -193,7 +193,7 @@ class ArrowReading(Reading):
             lines += [f"{'':<12} {words}" for words in told]
         if any(one.direction == "assumed" for one in result.directions):
             rest = "the margins of the score" if result.score_equivalent else printable(result.scoring.assumption)
-            unconfirmed = f"assumed directions rest on {rest}, which the data do not confirm (docs/guide/trust.md)"
+            unconfirmed = f"assumed directions rest on {rest}; no test confirms them (docs/guide/trust.md)"
             lines.append(f"{'':<12} {unconfirmed}")
         return lines
 

@@ -140,7 +140,7 @@ class MarkReading(Reading):
         known = [f"{'':<12} {KNOWLEDGE}"] if result.knowledge.to_mapping() else []
         return SummaryLines(
             [f"PAG: {len(result.directions)} edges; {marks}"],
-            [f"score        {result.score:.6f} of the best DAG, {hidden.gain:.6f} more with hidden causes"],
+            [f"score        {result.score:.6f} of the best DAG, and allowing hidden causes adds {hidden.gain:.6f}"],
             [] if hidden.lead is None else [f"proof        all graphs were compared: {_behind(hidden.lead)}"],
             [] if found is None else [f"frequencies  of {self.what_was_repeated(found)}: {share}"],
             [f"assumptions  {ASSUMED}", *known],
@@ -188,4 +188,4 @@ class MarkReading(Reading):
 def _behind(lead: float) -> str:
     if lead >= 0:
         return f"every other class scores at least {lead:.6g} lower"
-    return f"another class scores {-lead:.6g} higher, less than half the price of an edge"
+    return f"another class scores {-lead:.6g} higher, less than half the penalty of an edge"

@@ -14,12 +14,12 @@ SIGNS = (
 )
 #: What the answer rests on.
 ASSUMED = (
-    "linear relations and Gaussian noise; no rows selected by something hidden; every separation in the data is one "
-    "of the graph"
+    "linear relations and Gaussian noise; no selection bias; faithfulness (every separation in the data is one of the "
+    "graph)"
 )
 KNOWLEDGE = (
-    "with knowledge, every mark that is shown follows, but there may be more that follow: the orientation rules are "
-    "not complete then"
+    "with knowledge, the marks shown are sound; implied marks may be missing, because the orientation rules are not "
+    "complete"
 )
 
 
@@ -70,6 +70,6 @@ def mark_notes(drawn: Mapping[tuple[int, int], tuple[EndLook, EndLook]]) -> list
     ends = [frozenset(pair) for pair in drawn.values()]
     looks = frozenset().union(*ends)
     both = any("none" not in pair and "circle" not in pair for pair in ends)
-    notes = ["two-headed edge: neither causes the other; something not in the table is involved"] if both else []
+    notes = ["bidirected edge: neither causes the other; something not in the table is involved"] if both else []
     notes += ["circle: the data do not tell whether this end is an arrow"] if "circle" in looks else []
     return notes + (["hollow arrowhead: tests do not confirm it"] if "hollow" in looks else [])

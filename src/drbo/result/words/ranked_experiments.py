@@ -123,8 +123,8 @@ def _words(place: int, one: NextExperiment) -> list[str]:
     price = "" if one.cost == 1 else f", {one.per_cost:.3g} per cost ({one.cost:g})"
     lines = [
         f"{place}. {one.column}: {one.information:.2f} bits{price}",
-        f"  settles     {first_of([f'{a} - {b}' for a, b in one.settles], NAMED)}; with what follows from it, "
-        f"{one.settled_in_all:.1f} edges on average",
+        f"  settles     {first_of([f'{a} - {b}' for a, b in one.settles], NAMED)}; "
+        f"{one.settled_in_all:.1f} edges on average, implications included",
     ]
     if one.rows_needed is not None:
         lines.append(f"  rows        {one.rows_needed:,} to settle them with probability 0.8")

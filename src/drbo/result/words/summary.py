@@ -126,7 +126,7 @@ def runner_up(result: "Result") -> tuple[float, str] | None:
         margins = np.where(result.searched_dag, result.margins.reversed, np.nan)
         if not np.isnan(margins).all():
             i, j = np.unravel_index(np.nanargmin(margins), margins.shape)
-            reversed_arrow = f"the best graph with {result.names[j]} -> {result.names[i]} instead of the reverse"
+            reversed_arrow = f"the best graph with {result.names[i]} -> {result.names[j]} reversed"
             found.append((float(margins[i, j]), reversed_arrow))
     return min(found, default=None)
 

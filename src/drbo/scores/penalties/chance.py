@@ -21,7 +21,7 @@ MAX_ROWS = 2_000
 #: With fewer rows, nothing can be said about a tail.
 MIN_ROWS = 10
 #: Why a penalty is as large as it is.
-BY_CHANCE = "independent columns like these would get edges by chance"
+BY_CHANCE = "calibrated on shuffled columns"
 #: Digits of the penalty: the last bits of the values must not decide anything.
 DIGITS = 2
 

@@ -22,7 +22,7 @@ from drbo.search.ancestral.ricf import BACKWARD, BOTH, FORWARD, NONE, DistrictSc
 #: A step that saves an edge may cost at most this much of twice the log likelihood, which one in ten costs by chance if
 #: the edge is not there; and it must gain more than this share of the price of an edge.
 MOST_COST, LEAST_GAIN = 2.71, 0.5
-#: Each further two-headed edge that a step brings to the PAG, beyond one, must be paid with so many prices of an edge.
+#: Each further bidirected edge that a step brings to the PAG, beyond one, must be paid with so many prices of an edge.
 MORE_HEADS = 0.3
 #: Two steps at once begin with one that loses at most so many prices of an edge.
 MOST_LOSS = 3.0
@@ -146,7 +146,7 @@ def _is_enough(scores: DistrictScores, before: Mag, after: Mag, gain: float) -> 
     """Tell whether a gain is large enough to replace one graph by another."""
     if not gain > _least(scores):
         return False
-    more = _two_headed(after) - _two_headed(before) - 1
+    more = _bidirected(after) - _bidirected(before) - 1
     return gain > _least(scores) + MORE_HEADS * scores.price * max(0, more)
 
 
@@ -155,8 +155,8 @@ def _least(scores: DistrictScores) -> float:
     return max(scores.price - MOST_COST, LEAST_GAIN * scores.price)
 
 
-def _two_headed(graph: Mag) -> int:
-    """Return the number of two-headed edges of the PAG of a graph."""
+def _bidirected(graph: Mag) -> int:
+    """Return the number of bidirected edges of the PAG of a graph."""
     if not graph.bidirected.any():
         return 0
     arrow = pag_of(graph) == ARROW

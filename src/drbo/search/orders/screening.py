@@ -116,11 +116,11 @@ class Screening:
         """What was screened, and what the checks found."""
         counted = f"{sum(self.checks):,} pair{'' if sum(self.checks) == 1 else 's'}"
         if not self.checks:
-            outcome = "time ran out before what the graph leaves unexplained was checked against all columns"
+            outcome = "time ran out before the residuals were checked against all columns"
         elif self.checks[-1]:
-            outcome = f"checks against all columns added {counted}, and time ran out before one that found nothing"
+            outcome = f"checks against all columns added {counted}; time ran out before screening converged"
         else:
-            outcome = f"what the graph leaves unexplained was checked against all columns: {counted} added, none left"
+            outcome = f"residuals were checked against all columns: {counted} added, none left"
         return (
             f"candidate parents were screened: the {self.count} most correlated of {self.n_nodes - 1:,} columns for "
             f"each; {outcome}"

@@ -215,7 +215,7 @@ class OrderSearch(Search):
             return None
         best, count = self.best.scores[0], len(self.ended)
         if sum(end.scores[0] >= best - SAME * abs(best) for end in self.ended) > 1:
-            words = f"converged: the best score was reached by two of {count} independent searches"
+            words = f"converged: two of {count} independent searches reached the best score"
             return Stopped(Stop.CONVERGED, words)
         if count >= self.max_searches == 1:
             return Stopped(
