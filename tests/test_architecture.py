@@ -201,32 +201,49 @@ def test_only_the_choice_of_the_search_opens_the_door_of_the_paper():
 
 
 @cache
-def _concrete_scores() -> set[str]:
-    """The classes of scores that compute values of their own."""
-    shared = {"Score", "ByExperiment"}
-    nodes = [node for path in MODULES if path.parts[0] == "scores" for node in _nodes(path)]
+def _concrete(room: str, *shared: str) -> set[str]:
+    """The classes of a room that are built on others there, without those that all share."""
+    nodes = [node for path in MODULES if path.as_posix().startswith(room) for node in _nodes(path)]
     classes = [node for node in nodes if isinstance(node, ast.ClassDef)]
     bases = {node.name: {ast.unparse(base) for base in node.bases} for node in classes}
     found = set(shared)
     while more := {name for name, above in bases.items() if above & found} - found:
         found |= more
-    return found - shared
+    return found - {*shared}
 
 
-def _named_scores(path: Path) -> set[str]:
-    """The classes of scores that a module names in its code, other than in docstrings."""
+#: The classes of scores that compute values of their own, and those of files that are read.
+SCORE_CLASSES = _concrete("scores/", "Score", "ByExperiment")
+SOURCE_CLASSES = _concrete("data/reading/", "Source", "FileSource", "JoinedSource")
+
+
+def _named(classes: set[str], path: Path) -> set[str]:
+    """The classes among some that a module names in its code, other than in docstrings."""
     names = {node.id for node in _nodes(path) if isinstance(node, ast.Name)}
     names |= {node.attr for node in _nodes(path) if isinstance(node, ast.Attribute)}
     imported = [node for node in _nodes(path) if isinstance(node, ast.ImportFrom)]
-    return (names | {alias.name for node in imported for alias in node.names}) & _concrete_scores()
+    return (names | {alias.name for node in imported for alias in node.names}) & classes
 
 
 def test_scores_are_known_by_what_they_declare_and_not_by_their_class():
     """A new score is one file and one line in the table of names."""
-    assert {"BicNV", "BGe", "BDeu", "RankSplines", "ExperimentBIC", "GpEV"} <= _concrete_scores()
-    assert "BicNV" in _named_scores(Path("scores/bge.py"))
+    assert {"BicNV", "BGe", "BDeu", "RankSplines", "ExperimentBIC", "GpEV"} <= SCORE_CLASSES
+    assert "BicNV" in _named(SCORE_CLASSES, Path("scores/bge.py"))
     outside = [path for path in MODULES if path.parts[0] != "scores"]
-    assert {path.as_posix(): found for path in outside if (found := _named_scores(path))} == {}
+    assert {path.as_posix(): found for path in outside if (found := _named(SCORE_CLASSES, path))} == {}
+
+
+def test_files_are_known_by_what_their_source_says_and_not_by_its_class():
+    """A new kind of file is one module and one line in the table of kinds."""
+    assert {"TextSource", "ParquetSource", "DuckdbSource", "ExcelSource"} <= SOURCE_CLASSES
+    outside = [path for path in MODULES if path.parts[:2] != ("data", "reading")]
+    assert {path.as_posix(): found for path in outside if (found := _named(SOURCE_CLASSES, path))} == {}
+
+
+def test_a_claim_is_its_module_and_its_line_in_the_registry():
+    """The one runner makes them: the way of a fit names those alone whose record a result shows by itself."""
+    pipeline = _named(_concrete("claims/", "Claim", "ResidualClaim", "OfOtherGraphs"), Path("pipeline.py"))
+    assert pipeline == {"EdgeMargins", "ProofClaim", "RowAudit"}
 
 
 def test_a_default_fit_loads_neither_torch_nor_networkx_nor_the_room_of_the_paper():

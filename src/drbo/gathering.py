@@ -17,8 +17,7 @@ from drbo.data.reading.read import open_source
 from drbo.data.reading.sampled import sampled
 from drbo.data.reading.source import Source, frames_of
 from drbo.data.statistics.coded import Indicators, levels_of
-from drbo.data.statistics.grouped import counts_of
-from drbo.data.statistics.row_counts import is_discrete
+from drbo.data.statistics.row_counts import counts_of, is_discrete
 from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.stream import Spread, in_turn, streamed
 from drbo.data.statistics.sums import Bases, Sums

@@ -15,11 +15,11 @@ MOST_COLUMNS = 100
 ROWS_PER_COLUMN = 5
 LEAST_ROWS = 50
 
-#: Seconds of one Gaussian-process family on one core, per squared row: 0.02 s for 200 rows, 0.3 s for 800.
+#: Seconds of one Gaussian-process family on one core, per squared row.
 GP_SECONDS = 5e-7
 #: Local scores that a search of default length asks for, per column.
 LOCAL_PER_COLUMN = 250
-#: Seconds of Gaussian processes that are worth it, and the rows that they take; splines need a thousandth of the time.
+#: Seconds of Gaussian processes that are worth it, and the rows that they take.
 GP_BUDGET = 120.0
 GP_ROWS = 1_000
 

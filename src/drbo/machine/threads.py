@@ -56,8 +56,7 @@ def _libraries() -> Any:
 def one_blas_thread() -> AbstractContextManager[Any]:
     """Return a context in which NumPy's and SciPy's linear algebra has one thread: matrices of a few thousand rows.
 
-    A second thread gains little there, and where the cores are taken each call waits many times its own work for it: a
-    QR factorisation of 2,000 rows and 1,000 columns took 13 s with two threads beside other work, 0.2 s with one.
+    A second thread gains little there, and where the cores are taken each call waits many times its own work for it.
     """
     return _libraries().limit(limits=1, user_api="blas")  # type: ignore[no-any-return]
 

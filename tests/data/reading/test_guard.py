@@ -24,8 +24,8 @@ from drbo.data.reading.guard import Guard, can_start, limits_of, read_guarded, r
 from drbo.data.reading.guard_child import ChildLimits
 from drbo.data.reading.read import open_source, read_table
 from drbo.data.reading.source import ReadOptions, frames_of
-from drbo.data.statistics.grouped import counts_of
 from drbo.data.statistics.moments_file import is_moments_file
+from drbo.data.statistics.row_counts import counts_of
 from drbo.data.statistics.stream import streamed
 from drbo.deadline import Deadline, OutOfTimeError
 from drbo.errors import DataError, SettingsError

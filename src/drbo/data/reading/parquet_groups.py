@@ -5,8 +5,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from drbo.data.files.files import refusing
 from drbo.data.files.packed import NO_LIMIT, InputLimit
@@ -24,6 +27,7 @@ from drbo.data.reading.parquet import (
 )
 from drbo.data.reading.source import CELL_BYTES, FileSource, Run, Schema
 from drbo.data.reading.text import check_unique
+from drbo.data.statistics.row_counts import RowCounts
 from drbo.data.statistics.sums import block_rows
 from drbo.errors import DataError
 
@@ -59,6 +63,17 @@ class ParquetSource(FileSource):
     def runs(self) -> list[Run]:
         """Return runs of row groups; one without rows where there are none."""
         return list(described(self.path)[1]) or [Run(0, 0, 0)]
+
+    def row_counts(self) -> RowCounts | None:
+        """Return the different rows, counted by DuckDB's GROUP BY where that is installed."""
+        if find_spec("duckdb") is None:
+            return None
+        import pandas as pd
+
+        names = self.schema().names
+        (columns,) = pieces_guarded("parquet counts", self.path, names=names)
+        *cells, counts = columns.values()
+        return RowCounts(pd.DataFrame(dict(zip(names, cells, strict=True)), copy=False), np.asarray(counts))
 
     def size(self) -> float:
         """Return the bytes of the numbers that the footer speaks of."""

@@ -20,6 +20,7 @@ from drbo.errors import DataError, SettingsError, name_hint
 if TYPE_CHECKING:
     import pandas as pd
 
+    from drbo.data.statistics.row_counts import RowCounts
     from drbo.data.statistics.sums import Sums
 
 #: What was read: its name, its size and the time of its last change.
@@ -132,6 +133,10 @@ class Source(Protocol):
     def parts(self) -> Sequence["Source"]:
         """Return the sources that this one is made of, such as the files of a folder."""
         return (self,)
+
+    def row_counts(self) -> "RowCounts | None":
+        """Return the different rows with their counts, where the kind of file has a quick way to them."""
+        return None
 
     def has_rows(self) -> bool:
         """Tell whether there are rows; else there are moments in their place."""

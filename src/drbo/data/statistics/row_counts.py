@@ -1,11 +1,15 @@
 """Long tables of categories: which rows occur, and how often. Scores of categories need no more."""
 
 from collections.abc import Iterable, Iterator
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from drbo.arrays import Ints
+from drbo.data.reading.guard import releasing
+from drbo.data.reading.source import Source, frames_of
+from drbo.deadline import current
 from drbo.errors import DataError
 
 if TYPE_CHECKING:
@@ -147,3 +151,22 @@ def _check_size(cells: int, where: str) -> None:
             f"{where} has too many different rows to count them: more than {MOST_CELLS:,} cells",
             hint="leave out columns with --drop, or use a sample of the rows",
         )
+
+
+@releasing()
+def counts_of(source: Source) -> RowCounts:
+    """Return the different rows of a source, with their counts, the quick way of its files where all have one.
+
+    What goes wrong on that way is done again by :func:`counted`, whose errors name file and block.
+    """
+    with suppress(DataError):
+        found = list[RowCounts]()
+        for part in source.parts():
+            if (one := part.row_counts()) is None:
+                break
+            found.append(one)
+            current().check()
+        else:
+            return joined_counts(found, source.name)
+    with closing(frames_of(source)) as frames:
+        return counted(frames, source.name)
