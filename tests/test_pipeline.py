@@ -174,6 +174,20 @@ def test_a_fit_that_has_no_time_to_begin_says_so(rng, monkeypatch):
         DrBO(score="bic-nv", policy=DataPolicy(missing="em"), time_limit=0).fit(holes)
 
 
+def test_who_interrupts_the_checks_gets_those_that_were_made(monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("drbo.claims.checks.collider_check.ColliderCheck.run", interrupted)
+    result = DrBO(score="bic-nv", random_state=0).fit(rain.frame()).result_
+    why = {one.name: one.why for one in result.claims.made if one.status == "skipped"}
+    assert set(why.values()) == {"interrupted"}
+    assert {"proof", "margins", "classes", "audit"}.isdisjoint(why)
+    assert result.search.afterwards is Stop.INTERRUPTED
+    assert result.weights is not None
+    assert {one.direction for one in result.directions} <= {"assumed", "open"}
+
+
 def test_a_bootstrap_changes_what_the_class_supports():
     frame = rain.frame()
     model = DrBO(score="bic-nv", random_state=0).fit(frame)
