@@ -170,7 +170,7 @@ def test_a_fit_that_has_no_time_for_the_noise_check_says_so(monkeypatch):
 def test_a_fit_that_has_no_time_to_begin_says_so(rng, monkeypatch):
     monkeypatch.setattr("drbo.data.statistics.moments.GRACE_SECONDS", 0.0)
     holes = np.where(rng.random((50, 4)) < 0.1, np.nan, rng.normal(size=(50, 4)))
-    with pytest.raises(TimeLimitError, match="time limit of 0 s reached before the search began"):
+    with pytest.raises(TimeLimitError, match="time limit of 0 s reached before there was a result"):
         DrBO(score="bic-nv", policy=DataPolicy(missing="em"), time_limit=0).fit(holes)
 
 

@@ -97,7 +97,7 @@ def fit(request: Request, data: Prepared, saved: Saved | None = None) -> Fitted:
     except OutOfTimeError as late:
         if current().interrupted:
             raise
-        raise TimeLimitError(f"{late} before the search began", hint="raise time_limit") from late
+        raise TimeLimitError(f"{late} before there was a result", hint="raise time_limit") from late
 
 
 def _fit_completed(request: Request, data: Prepared) -> Fitted:

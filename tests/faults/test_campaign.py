@@ -53,3 +53,14 @@ def test_a_limit_counts_as_missed_if_it_is_missed_twice(monkeypatch):
         tried.append([row["failed"] for row in limits.limits(cases=(case,), busy=True)] == expected)
         assert list(ends) == []
     assert tried == [True] * 3
+
+
+@pytest.mark.parametrize(("pace", "failed"), [(1.5, 1), (3.0, 0)])
+def test_a_machine_that_is_too_slow_for_a_graph_must_say_so_in_time(pace, failed, tmp_path):
+    trial = limits.Trial(tmp_path, busy=True)
+    trial.pace, case = pace, limits.REDUCED[0]
+    for seconds, expected in ((case.limit + 1, failed), (case.limit + 100, 1)):
+        found = limits.Run(seconds, seconds, 100.0, 2, "error: time limit of 15 s reached before there was a result")
+        assert trial._row(case, tmp_path, tmp_path / "run", found, 0.0)["failed"] == expected
+    other = limits.Run(case.limit, case.limit, 100.0, 1, "error: internal error")
+    assert trial._row(case, tmp_path, tmp_path / "run", other, 0.0)["failed"] == 1

@@ -22,6 +22,7 @@ from drbo.data.files.simulate import (
     simulate_logistic,
     standardize,
 )
+from drbo.deadline import Deadline, OutOfTimeError
 from drbo.errors import DataError, DrboError, SettingsError
 
 # Mean, variance and distribution of each noise: Exp(1), N(0, 1), Gumbel(0, 1), Laplace(0, 1), U(-1, 1).
@@ -294,3 +295,10 @@ def test_the_number_of_threads_does_not_change_a_bit():
         with threadpool_limits(limits=count):
             drawn.append(simulate("8ER2", "gp", n=600, seed=1).X)
     assert (drawn[0] == drawn[1]).all()
+
+
+def test_rows_are_drawn_until_the_deadline():
+    with Deadline() as deadline:
+        deadline.stop()
+        with pytest.raises(OutOfTimeError):
+            simulate("3ER1", n=10)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from drbo.arrays import Bools, Floats
 from drbo.data.files import datasets
+from drbo.deadline import current
 from drbo.errors import DataError, SettingsError
 from drbo.graph.dag import check_dag, topological_order
 from drbo.machine.threads import one_blas_thread
@@ -340,6 +341,7 @@ def _grow(edges: npt.NDArray[Any], errors: Floats, draw: Callable[[Floats, int, 
     values = np.zeros_like(errors)
     with one_blas_thread():  # rounding depends on the number of threads
         for node in topological_order(edges != 0):
+            current().check()
             values[:, node] = draw(values, node, errors[:, node])
     return values
 
