@@ -6,6 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from drbo.deadline import Deadline
 from drbo.errors import DataError, SettingsError
 from drbo.graph import metrics
 from drbo.graph.dag import cpdag_to_dag, dag_to_cpdag, descendants, is_acyclic, markov_equivalent
@@ -295,6 +296,15 @@ def test_sid_is_zero_for_supergraphs_and_bounded():
         assert int(descendants(truth).sum()) <= metrics.sid(np.zeros((8, 8)), truth) <= 8 * 7
     reversed_chain = np.eye(6, k=-1, dtype=bool)
     assert metrics.sid(reversed_chain, reversed_chain.T) == 6 * 5
+
+
+def test_an_sid_that_there_is_no_time_for_is_left_out(rng):
+    dag = random_dag(rng, 6, 0.5)
+    with Deadline() as deadline:
+        deadline.stop()
+        found = metrics.compare(dag, dag)
+    assert (found.sid, found.sid_bounds, found.shd) == (None, None, 0)
+    assert metrics.compare(dag, dag).sid == 0
 
 
 def test_sid_in_chunks(monkeypatch):

@@ -15,6 +15,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from drbo.arrays import Bools, Indices
+from drbo.deadline import OutOfTimeError, current
 from drbo.errors import DataError, SettingsError
 from drbo.graph.dag import (
     check_dag,
@@ -32,7 +33,7 @@ EdgePart = tuple[frozenset[int], frozenset[int]]
 #: For each part, its possible sources, each with the parts it leaves.
 Sources = dict[EdgePart, list[tuple[int, list[EdgePart]]]]
 
-ROWS_AT_ONCE = 2_048  # families in one pass of the SID; bounds its memory
+ROWS_AT_ONCE = 256  # families in one pass of the SID; bounds its memory
 MAX_FAMILIES = 10_000  # families that the bounds of the SID look at before they give up
 
 
@@ -268,7 +269,7 @@ def sid_bounds(
 def _bounds_or_none(graph: Bools, dag: Bools) -> tuple[int, int] | None:
     try:
         return sid_bounds(graph, dag)
-    except DataError:
+    except (DataError, OutOfTimeError):
         return None
 
 
@@ -372,7 +373,9 @@ def _open_noncausal(nodes: Indices, given: Bools, truth: Bools) -> Bools:
     seen_directed, seen_down, seen_up = (np.zeros_like(start) for _ in range(3))
     new_directed, new_up = step(start, down, seen_directed), step(start, up, seen_up)
     new_down = np.zeros_like(start)
+    deadline = current()
     while new_directed.any() or new_down.any() or new_up.any():
+        deadline.check()
         turning = (new_directed | new_down) & given | new_up & ~given
         new_down, new_directed, new_up = (
             step((new_down | new_up) & ~given, down, seen_down),
