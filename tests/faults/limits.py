@@ -134,9 +134,11 @@ REDUCED = (
     Case("own score in compiled code", "8 columns x 200 rows", ("--score", f"{HANGING}:Compiled"),
          signal=signal.SIGTERM, code=130),
 )  # fmt: skip
+#: Commands that answer about a run of many columns, or say in time that they cannot.
+ANSWERS = ("effects", "next", "score", "compare", "report", "export")
 #: What a case may be about beside a route.
 WAYS = ("stream", "hidden", "experiments", "mixed", "bootstrap", "seeds", "imputations", "exact", "gp", "own", "resume",
-        "judge", "check", "reading")  # fmt: skip
+        "judge", "check", "reading", *ANSWERS)  # fmt: skip
 CASES = (
     *REDUCED,
     Case("orders", WIDE, (), limit=30),
@@ -153,6 +155,7 @@ CASES = (
     Case("gp, paper", KERNELS, ("--score", "gp-nv"), limit=20),
     Case("resume", "300 columns x 1,000 rows", (), limit=15, command="resume", first=(*ENDLESS, "--time-limit", "6")),
     Case("judge", "300 columns x 1,000 rows", (), limit=15, command="judge", first=("--time-limit", "10")),
+    *(Case(name, PAIRS, (), limit=5, command=name, first=("--time-limit", "10")) for name in ANSWERS),
     Case("check", LONG, (), command="check", suffix="parquet", most=60),
     Case("check", WIDE, (), command="check", most=60),
     Case("orders", WIDE, (), signal=signal.SIGTERM, code=130),
@@ -294,6 +297,12 @@ class Trial:
             "resume": ["resume", str(output)],
             "judge": ["judge", str(path), str(output), "--as-is"],
             "check": ["check", str(path)],
+            "effects": ["effects", str(output), str(path)],
+            "next": ["next", str(output), str(path)],
+            "score": ["score", str(path), str(output)],
+            "compare": ["compare", str(output), str(output)],
+            "report": ["report", str(output), "-o", f"{output}.html"],
+            "export": ["export", str(output), f"{output}.dot"],
         }[case.command]
         if case.limit is not None:
             words += ["--time-limit", str(case.limit)]
@@ -314,9 +323,12 @@ class Trial:
         if case.suffix == "csv" and case.limit is not None:
             note = f"reading alone takes {self.reading(path):.1f} s"
         fails = [] if seconds <= allowed else [f"later than {allowed:.1f} s"]
-        too_slow = self.pace > MOST_PACE and found.code == 2 and TOO_SHORT in found.words
+        told = found.code == 2 and TOO_SHORT in found.words
+        too_slow = told and self.pace > MOST_PACE
         if too_slow:
             note = "this machine has no graph by then, and says so"
+        elif told and case.command in ANSWERS:
+            note = "says that there is no time for an answer"
         elif found.code != case.code:
             fails.append(f"exit code {found.code}: {' '.join(found.words.split())[-300:]}")
         if case.command in ("fit", "resume") and case.route != "reading" and not too_slow:
