@@ -95,10 +95,10 @@ class NoiseChecks:
 
     ``reverse`` is the mirror image. If both directions are rejected, the residuals are divided by a scale that depends
     on the causes, and the same tests are made; a direction then fits with p > 0.1, is rejected with p < 0.001, and is
-    not rejected if it has p > 0.2 in its family. If that tells no direction either, while not both of them fit, and ranks
-    reject additive noise in one, the tests are made between the normal scores of ranks, where no distortion of a scale
-    matters. A direction is then rejected with p < 0.02 and at most 0.1 times the p-value of the other one. Rules 2 and
-    3 are about scales and do not apply there.
+    not rejected if it has p > 0.2 in its family. If that tells no direction either, while not both of them fit, and
+    ranks reject additive noise in one, the tests are made between the normal scores of ranks, where no distortion of a
+    scale matters. A direction is then rejected with p < 0.02 and at most 0.1 times the p-value of the other one. Rules
+    2 and 3 are about scales and do not apply there.
 
     Categorical columns, those with fewer than 8 distinct values, and those that pile up at an end of their range are
     not tested as ends of an arrow, but may be other parents. Arrows whose ends have more than 8 causes are not tested.
