@@ -76,6 +76,6 @@ def run(
             row: Row = {"start": start}
             for word, seconds in (("warm", warm), ("cold", first)):
                 if seconds[start]:
-                    least, base = min(seconds[start]), max(TICK, min(seconds[YARDSTICK]))
+                    least, base = (max(TICK, min(seconds[one])) for one in (start, YARDSTICK))
                     row |= {f"{word}_seconds": round(least, 3), f"{word}_ratio": round(least / base, 2)}
             yield row

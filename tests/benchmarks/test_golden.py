@@ -52,7 +52,7 @@ def test_commands_are_recorded_with_their_files_and_without_seconds():
 def test_a_changed_constant_is_seen(tmp_path, monkeypatch, capsys):
     record(tmp_path / "before", "two-columns")
     assert command.compare(tmp_path / "before", tmp_path / "before") == 0
-    monkeypatch.setattr("drbo.claims.answer.findings.TOP", 1)
+    monkeypatch.setattr("drbo.claims.margins.TOP", 1)
     record(tmp_path / "after", "two-columns")
     assert command.compare(tmp_path / "before", tmp_path / "after") == 1
     assert "two-columns:fit/classes" in capsys.readouterr().out

@@ -13,7 +13,7 @@ from drbo.claims.record import ExperimentRecord, Target
 from drbo.data.checks.facts import Audit
 from drbo.errors import ResultError
 from drbo.knowledge import Knowledge
-from drbo.result.records import hints_of, required, stored
+from drbo.result.records import SeriesRecord, hints_of, required, stored
 from drbo.result.result import Result
 from tests.hidden import hidden_model
 from tests.results import FULL_DAG, assert_same, full_result, saved
@@ -21,11 +21,12 @@ from tests.results import FULL_DAG, assert_same, full_result, saved
 CYCLE = FULL_DAG | FULL_DAG.T
 OPTIONAL = (
     *("proof", "claims.margins", "claims.experiments", "hidden", "told", "confidence", "confidence.marks"),
-    *("scoring.evidence_scale", "scoring.regression", "search.afterwards"),
+    *("scoring.evidence_scale", "scoring.regression", "search.afterwards", "series"),
 )
 RUNS = ExperimentRecord(
     column="run", labels=("plain", "hot"), rows=(800, 53), targets=(Target(experiment="hot", column="a", margin=9.0),)
 )
+PAST = SeriesRecord(lags=(1, 0, 0, 1), time="day", unit="who", season=7, trend="line")
 
 
 class TestSaveAndLoad:
@@ -34,12 +35,13 @@ class TestSaveAndLoad:
         [
             {},
             {"experiments": RUNS},
+            {"series": PAST},
             {"weights": None},
             {"margins": None, "classes": (), "posterior": None, "proof": None},
             {"confidence": None, "local": None, "audit": Audit(), "knowledge": Knowledge()},
             {"trace": {}},
         ],
-        ids=["all", "experiments", "no weights", "no claims", "no confidence", "no trace"],
+        ids=["all", "experiments", "series", "no weights", "no claims", "no confidence", "no trace"],
     )
     def test_round_trip_is_exact(self, tmp_path, changes):
         result = full_result(**changes)
@@ -158,7 +160,7 @@ REQUIRED = [name for name, needed in ENTRIES.items() if needed]
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory):
-    return full_result(experiments=RUNS).save(tmp_path_factory.mktemp("saved"))
+    return full_result(experiments=RUNS, series=PAST).save(tmp_path_factory.mktemp("saved"))
 
 
 class TestHostileFiles:
@@ -287,7 +289,7 @@ class TestHostileFiles:
 
     def test_an_entry_that_a_later_version_added_may_be_missing(self, folder):
         forge(folder, lambda content: content["claims"].pop("over"))
-        assert_same(Result.load(folder), saved(full_result(over="", experiments=RUNS)))
+        assert_same(Result.load(folder), saved(full_result(over="", experiments=RUNS, series=PAST)))
 
     @pytest.mark.parametrize(
         ("change", "message"),
