@@ -6,7 +6,7 @@ COVERAGE_FLOOR = 98
 # environment says otherwise: dozens of processes import the package.
 RUN_TESTS = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadfile
 
-.PHONY: audit axe campaign demo lock golden pictures sbom soak test test-cpus test-faults test-handover test-hidden test-install test-light test-lower test-release test-sanitize test-slow docs lint type wheel bench bench-quick clean
+.PHONY: audit axe campaign demo lock golden pictures release sbom soak test test-cpus test-faults test-handover test-hidden test-install test-light test-lower test-release test-sanitize test-slow docs lint type wheel bench bench-quick clean
 
 # Every file is checked against its hash, but that of torch (.ci/lock says why). The lock is for Python 3.11 on Linux;
 # elsewhere: make LOCKED= ...
@@ -167,6 +167,13 @@ test-install: .venv/ready  ## wheel and sdist, each installed into a clean envir
 
 wheel: .venv/ready  ## the wheel of this machine with a manylinux tag, tried where there is no compiler: build/wheel/dist
 	.ci/wheel $(BIN)/python
+
+release: docs wheel sbom  ## sdist, wheel, bill of materials and site, checked against the sources: build/dist
+	rm -rf build/dist && mkdir -p build/dist
+	$(BIN)/python -m build --sdist --no-isolation --outdir build/dist . > build/dist.log || (cat build/dist.log; false)
+	cp build/wheel/dist/*.whl build/sbom.json build/dist
+	cd build/docs && ../../$(BIN)/python -m zipfile -c ../dist/drbo-docs.zip *
+	$(BIN)/python .ci/release.py build/dist
 
 test-release: wheel  ## is the wheel ready for PyPI? twine reads it, pipx and uvx run the demo from it
 	$(PYTHON) -m venv build/release

@@ -20,7 +20,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 #: What a user may ask for: pip install 'drbo[torch]', for example.
-EXTRAS = ("torch", "plot", "parquet", "dask")
+EXTRAS = ("torch", "plot", "parquet", "excel", "big", "dask")
 VENDOR = ROOT / "src/drbo/result/report/vendor"
 
 

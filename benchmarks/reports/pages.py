@@ -28,6 +28,7 @@ Table = Callable[[list[Row]], str]
 #: Tables between the marks of a page: page, mark, rows, table.
 MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("README.md", "real tables", "real_known", real_tables.line),
+    ("paper/paper.md", "real tables", "real_known", real_tables.sentence),
     ("docs/evidence/trust.md", "track record", "real_known", real_tables.record),
     ("docs/evidence/scores.md", "null test", "null", scores.null_test),
     ("docs/evidence/scores.md", "noise of other shapes", "nongaussian", scores.nongaussian),
@@ -85,6 +86,8 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/evidence/speed.md", "pages", "pages", speed.pages),
     ("docs/evidence/speed.md", "axe", "axe", speed.axe),
 )
+#: Pages that quote rows in sentences, where a table for each version has no place.
+SENTENCES = ("README.md", "paper/paper.md")
 #: Pictures beside those of docs/results: name, rows, drawing.
 DRAWN: tuple[tuple[str, str, Callable[[list[Row]], bytes]], ...] = (
     ("learning-curves.svg", "speed_curves", figures.learning_curves),
@@ -120,8 +123,8 @@ def pages() -> dict[Path, bytes]:
 
 
 def shown(page: str, rows: list[Row], table: Table) -> str:
-    """Return what stands between the marks of a page: a table per version; the README has sentences of one."""
-    if page != "README.md":
+    """Return what stands between the marks of a page: a table per version; sentences are of one."""
+    if page not in SENTENCES:
         return versions.tables(rows, table)
     versions.one(rows, page)
     return table(rows)

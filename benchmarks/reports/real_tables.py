@@ -61,6 +61,11 @@ LINE = """- **It says which arrows can be believed.** Of the arrows at columns t
   sex, in {count} real tables, {supported} that it calls supported leave these columns, as they should, and {assumed}
   that it only assumes. No name could help ([real tables](docs/results/real-tables.md)).
 """
+#: The same for the software paper.
+SENTENCE = """*Arrows of real tables.* Of the arrows at columns that nothing else causes, such as age and sex, in {count}
+real tables, {supported} that it calls supported leave these columns, as they should, and {assumed} that it only
+assumes. Names were replaced, so that none could help.
+"""
 NOTHING = "Nothing was measured yet.\n"
 #: What supports arrows of tables from experiments.
 GROUNDS = ("experiment", "class", "noise-check")
@@ -120,12 +125,17 @@ def record(rows: list[Row]) -> str:
     return by_direction(first_runs(rows, "roots"))
 
 
-def line(rows: list[Row]) -> str:
-    """Return the line of the README."""
+def line(rows: list[Row], words: str = LINE) -> str:
+    """Return the line of the README, or other words with its figures."""
     first = first_runs(rows, "roots")
     found = {name: [numbers(first, f"{name} {word}") for word in VERDICTS] for name in DIRECTIONS}
-    words = {name: f"{right} of {right + wrong}" for name, (right, wrong) in found.items()}
-    return LINE.format(count=len(first), **words)
+    shares = {name: f"{right} of {right + wrong}" for name, (right, wrong) in found.items()}
+    return words.format(count=len(first), **shares)
+
+
+def sentence(rows: list[Row]) -> str:
+    """Return the sentence of the software paper."""
+    return line(rows, SENTENCE)
 
 
 def tiers(rows: list[Row]) -> str:

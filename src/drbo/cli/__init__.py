@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import click
 
 from drbo import __version__
+from drbo.cli.about import installation
 from drbo.cli.commands.check import check
 from drbo.cli.commands.compare import compare
 from drbo.cli.commands.datasets import datasets
@@ -33,7 +34,7 @@ from drbo.cli.commands.score import score
 from drbo.cli.commands.simulate import simulate
 from drbo.cli.headings import moved_hint
 from drbo.cli.interrupts import FAILURE, INTERRUPTED, MISUSE, NO_RESULT, timed
-from drbo.cli.messages import OutputError, ready_streams, say, say_error, say_warning
+from drbo.cli.messages import OutputError, put, ready_streams, say, say_error, say_warning
 from drbo.deadline import INTERRUPTED as INTERRUPTED_RUN
 from drbo.deadline import OutOfTimeError
 from drbo.errors import DrboError, TimeLimitError, WriteError, write_hint
@@ -119,9 +120,10 @@ def _usage_hint(error: click.UsageError) -> str:
 
 @click.group(cls=Program, invoke_without_command=True, context_settings=CONTEXT)
 @click.option("--debug", is_flag=True, help="Show a traceback when a command fails.")
-@click.version_option(__version__, prog_name="drbo", message="%(prog)s %(version)s")
+@click.option("--version", is_flag=True, help="Print the version; with --verbose, also what a bug report needs.")
+@click.option("--verbose", is_flag=True, hidden=True)
 @click.pass_context
-def main(ctx: click.Context, debug: bool) -> None:  # noqa: ARG001 - read by Program.invoke
+def main(ctx: click.Context, debug: bool, version: bool, verbose: bool) -> None:  # noqa: ARG001 - Program.invoke reads debug
     """Find the highest-scoring causal graph for a table of data.
 
     \b
@@ -131,6 +133,11 @@ def main(ctx: click.Context, debug: bool) -> None:  # noqa: ARG001 - read by Pro
       drbo fit table.csv      find the graph of your data
     """
     ctx.obj = time.monotonic()  # time limits count from here
+    if verbose and not version:
+        raise click.UsageError("--verbose goes with --version", ctx)
+    if version:
+        put(installation() if verbose else f"drbo {__version__}")
+        ctx.exit()
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 

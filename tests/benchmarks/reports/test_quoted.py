@@ -8,7 +8,7 @@ import pytest
 from benchmarks.reports import quoted
 
 ROOT = Path(__file__).parents[3]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "paper" / "paper.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
 PAGES += sorted((ROOT / "docs" / "evidence").glob("*.md"))
 FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 BLOCK = re.compile(r"<!-- ([\w ]+): start -->.*?<!-- \1: end -->", re.DOTALL)
