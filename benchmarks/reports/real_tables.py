@@ -62,8 +62,8 @@ LINE = """- **It says which arrows can be believed.** Of the arrows at columns t
   that it only assumes. No name could help ([real tables](docs/results/real-tables.md)).
 """
 #: The same for the software paper.
-SENTENCE = """*Arrows of real tables.* Of the arrows at columns that nothing else causes, such as age and sex, in {count}
-real tables, {supported} that it calls supported leave these columns, as they should, and {assumed} that it only
+SENTENCE = """*Arrows of real tables.* Of the arrows at columns that nothing else causes, such as age and sex, in
+{count} real tables, {supported} that it calls supported leave these columns, as they should, and {assumed} that it only
 assumes. Names were replaced, so that none could help.
 """
 NOTHING = "Nothing was measured yet.\n"
