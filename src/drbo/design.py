@@ -68,7 +68,7 @@ class Design(ParameterSet):
     weights : a column (not a variable), or an array of numbers: a row of weight w counts as w equal rows, as with
         ``sample_weight`` of a fit.
     time : a column (not a variable) with the time of each row, numbers or dates. Causes are then searched for in the
-        present and in the past of every row. See docs/time.md.
+        present and in the past of every row. See docs/guide/time.md.
     unit : a column (not a variable) that names the series of each row, such as a patient. The mean of every unit is
         removed from its rows.
     max_lag : how many steps back causes may lie; None: up to 5, fewer for short series. Without ``time``, rows are
@@ -118,7 +118,7 @@ class Design(ParameterSet):
                 hint="omit it if all rows count once",
             )
         if problems := self._problems_of_time():
-            raise SettingsError("; ".join(problems), hint="see docs/time.md")
+            raise SettingsError("; ".join(problems), hint="see docs/guide/time.md")
 
     def _problems_of_time(self) -> list[str]:
         """Return what is wrong with the parameters of series."""

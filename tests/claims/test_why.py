@@ -1,8 +1,10 @@
+from itertools import product
+
 import numpy as np
 
 from drbo.claims.why import mpdag, reasons
 from drbo.constraints import Constraints
-from drbo.graph.dag import dag_to_cpdag
+from drbo.graph.dag import dag_to_cpdag, v_structures
 from drbo.knowledge import Knowledge
 
 
@@ -52,3 +54,38 @@ def test_reasons_of_a_score_that_does_not():
     margin[0, 1], margin[1, 2] = 0.0, 3.5
     assert _why(chain, equivalent=False, margin=margin) == {"ab": "tie", "bc": "assumption: equal noise variances"}
     assert _why(chain, equivalent=False)["ab"] == "assumption: equal noise variances"
+
+
+def _present_dags():
+    """Return all DAGs over three columns."""
+    found = []
+    for bits in product((False, True), repeat=6):
+        dag = np.zeros((3, 3), dtype=bool)
+        dag[~np.eye(3, dtype=bool)] = bits
+        if not np.linalg.matrix_power(dag.astype(int) + np.eye(3, dtype=int), 3).diagonal().sum() > 3:
+            found.append(dag)
+    assert len(found) == 25
+    return found
+
+
+def test_the_class_of_a_window_is_what_all_graphs_share_in_which_the_past_is_given(rng):
+    """Brute force: the past may be linked in any way, so it is complete; a class has one skeleton and its colliders."""
+    names, lags = [f"{name}{lag}" for lag in ("", "[-1]") for name in "abc"], [0, 0, 0, 1, 1, 1]
+    known = Constraints.of(Knowledge(), names, lags)
+    directed = 0
+    for _ in range(60):
+        past = rng.random((3, 3)) < 0.3
+        members = {}
+        for present in _present_dags():
+            window = np.zeros((6, 6), dtype=bool)
+            window[:3, :3], window[3:, :3] = present, past
+            whole = window.copy()
+            whole[3:, 3:] = np.triu(np.ones((3, 3), dtype=bool), 1)
+            members.setdefault(((whole | whole.T).tobytes(), tuple(map(tuple, v_structures(whole)))), []).append(window)
+        for group in members.values():
+            shared = np.logical_and.reduce(group)
+            for window in group:
+                found = mpdag(window, known)
+                np.testing.assert_array_equal(found & ~found.T, shared)
+                directed += int(shared[:3, :3].sum())
+    assert directed

@@ -95,12 +95,14 @@ def contexts() -> list[Context]:
     runs["b"] += runs["a"]
     runs.loc[runs["run"] == "x", "a"] += 4
     design = Design(experiment="run", control="plain")
+    series = np.cumsum(rng.normal(size=(200, 2)), axis=0)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pipeline, "run_claims", noted)
         DrBO(score="bic-nv", random_state=0).fit(skewed)
         DrBO(score="bic-nv", exact=False, random_state=0).fit(skewed)
         DrBO(random_state=0).fit(bent)
         DrBO(design=design, random_state=0).fit(runs)
+        DrBO(design=Design(max_lag=2), score="bic-nv", random_state=0).fit(series)
     return found
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from drbo.arrays import Bools
 from drbo.claims.denial import ClaimRecord, Denial, Ground, by_edge
+from drbo.claims.mechanisms import one_verdict_each
 from drbo.claims.record import CheckedEdge, CheckedNoise, Margins, NoiseCheck
 from drbo.claims.refits.confidence import Confidence
 from drbo.claims.refits.resampling import KINDS
@@ -121,7 +122,7 @@ def edge_directions(
         one = checked.get(edge, CheckedEdge(cause=edge[0], effect=edge[1]))
         against = _Against([*denied.get(edge, ()), *map(_left_out(edge), skipped)])
         found.append(_direction(one, grounds.claim(i, j, one.check, against, shown.get(edge, ""))))
-    return tuple(found)
+    return one_verdict_each(found, names, constraints.lags)
 
 
 def _left_out(edge: tuple[str, str]) -> Callable[[ClaimRecord], Denial]:

@@ -4,6 +4,7 @@ from drbo.claims.checks.alternatives import BestClasses, EdgeMargins, Posterior
 from drbo.claims.checks.collider_check import ColliderCheck
 from drbo.claims.checks.experiment_check import Mechanisms
 from drbo.claims.checks.hidden_check import HiddenCauses
+from drbo.claims.checks.hidden_driver import HiddenDrivers
 from drbo.claims.checks.hidden_tests import HiddenTests
 from drbo.claims.checks.margin_check import MarginCheck
 from drbo.claims.checks.noise_check import NoiseClaim
@@ -26,6 +27,7 @@ CLAIMS: tuple[Claim, ...] = (
     ColliderCheck(),
     HiddenCauses(),
     HiddenTests(),
+    HiddenDrivers(),
     NoiseClaim(),
     Mechanisms(),
     MarginCheck(),

@@ -36,7 +36,7 @@ def series_options(command: F) -> F:
     options = (
         click.option(
             "--time", metavar="COLUMN",
-            help="The column (not a variable) with the time of each row: causes may lie in the past (docs/time.md).",
+            help="The column (not a variable) with the time of each row: causes may be earlier (docs/guide/time.md).",
         ),
         click.option("--unit", metavar="COLUMN", help="The column that names the series of each row."),
         click.option("--max-lag", type=int, metavar="K", help="Steps back that causes may lie.  [default: up to 5]"),

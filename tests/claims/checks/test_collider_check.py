@@ -71,3 +71,9 @@ def test_on_sachs_no_supported_arrow_contradicts_the_known_network(score, n_doub
     doubted = [one for one in result.directions if "are independent, which they are not" in one.sentence]
     assert len(doubted) == n_doubted
     assert {one.direction for one in doubted} <= {"assumed"}
+
+
+def test_pairs_that_depend_on_each_other_in_ways_the_graph_leaves_out_are_no_reason(rng):
+    linked = np.zeros((4, 4), dtype=bool)
+    linked[0, 1] = linked[1, 0] = True
+    assert collider_doubts(TableTests(collider(rng, dependent=True)), DAG, linked=linked) == {}

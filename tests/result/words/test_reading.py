@@ -2,9 +2,10 @@ import pytest
 
 from drbo import Result
 from drbo.errors import ResultError
+from drbo.knowledge import Knowledge
 from drbo.result.words.arrow_reading import ArrowReading
 from drbo.result.words.mark_reading import MarkReading
-from drbo.result.words.reading import READINGS, reading_of
+from drbo.result.words.reading import READINGS, reading_of, tiers_of
 from tests.hidden import hidden_model
 from tests.results import FULL_DAG, full_result
 
@@ -48,3 +49,9 @@ def test_a_new_kind_is_one_class_and_one_line(monkeypatch, tmp_path):
         made.to_pgmpy()
     made.save(tmp_path / "run")
     assert isinstance(Result.load(tmp_path / "run").reading, Lagged)
+
+
+def test_bands_are_tiers_that_hold_every_variable():
+    assert tiers_of(Knowledge(tiers=[["a"], ["b", "c"]]), ("c", "a")).tolist() == [1, 0]
+    assert tiers_of(Knowledge(tiers=[["a"]]), ("c", "a")) is None
+    assert tiers_of(Knowledge(), ()) is None

@@ -31,16 +31,20 @@ class ColliderCheck(ResidualClaim):
     def run(self, context: Context) -> Ruling:
         regression = context.score.regression
         smooth: Regression = "splines" if regression in (None, "linear") else regression
-        found = collider_doubts(context.inquiry.tests, context.answer.dag, smooth)
+        past = context.inquiry.constraints.past
+        found = collider_doubts(context.inquiry.tests, context.answer.dag, smooth, np.outer(past, past))
         return Ruling(found, denials(self, found))
 
 
-def collider_doubts(tests: TableTests, dag: Bools, regression: Regression = "splines") -> dict[tuple[str, str], str]:
+def collider_doubts(
+    tests: TableTests, dag: Bools, regression: Regression = "splines", linked: Bools | None = None
+) -> dict[tuple[str, str], str]:
     """Return the arrows of a graph (cause, effect) that the equivalence class has for a doubtful reason, in words.
 
     An arrow i -> k is doubtful if another cause j of k, not joined to i, depends on i given the causes of both; or if
     it has no such j, and an arrow into i is doubtful. Dependence is tested as in the noise check, between numeric
-    columns with at least 8 distinct values, and given at most 8 causes.
+    columns with at least 8 distinct values, and given at most 8 causes. ``linked`` (d, d) are pairs that depend on each
+    other in ways that the graph leaves out, such as the past of a series.
 
     Raises an OutOfTimeError if the run has to end before all edges are checked.
 
@@ -56,14 +60,14 @@ def collider_doubts(tests: TableTests, dag: Bools, regression: Regression = "spl
     The class has this direction only if 'a' and 'b' are independent, which they are not.
     """
     with one_blas_thread():
-        found = _doubts(tests, dag, regression)
+        found = _doubts(tests, dag, dag | dag.T if linked is None else dag | dag.T | linked, regression)
     return {(tests.names[i], tests.names[k]): doubt for (i, k), doubt in found.items()}
 
 
-def _doubts(shared: TableTests, dag: Bools, regression: Regression) -> dict[tuple[int, int], str]:
+def _doubts(shared: TableTests, dag: Bools, joined: Bools, regression: Regression) -> dict[tuple[int, int], str]:
     tests, testable, names = shared.by(regression), shared.testable, shared.names
     parents = [np.flatnonzero(column).tolist() for column in dag.T]
-    joined, deadline = dag | dag.T, current()
+    deadline = current()
     found: dict[tuple[int, int], str] = {}
     for k in topological_order(dag).tolist():
         for i in parents[k]:

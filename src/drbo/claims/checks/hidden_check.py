@@ -77,14 +77,17 @@ def suspected(
 
 
 class HiddenCauses(Claim):
-    """The claim that the score does not rise with a hidden cause at an arrow of the class; for linear scores."""
+    """The claim that the score does not rise with a hidden cause at an arrow of the class; for linear scores.
+
+    Columns of the past are linked in ways that a graph leaves out: see :mod:`drbo.claims.checks.hidden_driver`.
+    """
 
     name, title = "hidden causes", "the search for hidden causes"
     denies = ("class",)
 
     def relevant(self, context: Context) -> bool:
         linear = context.score.gaussian()
-        return context.has_arrows and linear is not None and linear.price is not None
+        return context.has_arrows and not context.table.lags and linear is not None and linear.price is not None
 
     def too_much(self, context: Context) -> str:
         return f"the table has more than {MOST_COLUMNS} columns" if len(context.answer.dag) > MOST_COLUMNS else ""

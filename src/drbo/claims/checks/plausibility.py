@@ -32,7 +32,7 @@ class Plausibility(Claim):
     """The claim that no arrow points to an age, a sex, a birth, a descent, a place or a time."""
 
     name, title = "plausibility", "the look at names"
-    denies = ("experiment", "noise-check", "class")
+    denies = ("experiment", "noise-check", "class", "time")
     repeated = False
 
     def run(self, context: Context) -> Ruling:

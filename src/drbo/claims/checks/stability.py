@@ -36,7 +36,7 @@ class Stability(Claim):
     """The claim that halves of the rows support the same directions."""
 
     name, title = "stability", "the fits of half of the rows"
-    denies = ("experiment", "noise-check", "class")
+    denies = ("experiment", "noise-check", "class", "time")
     repeated = False
 
     def relevant(self, context: Context) -> bool:

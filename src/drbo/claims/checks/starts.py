@@ -25,7 +25,7 @@ class Starts(Claim):
     """The claim that all searches of a run tell the same directions."""
 
     name, title = "starts", "the searches from other orders"
-    denies = ("experiment", "noise-check", "class")
+    denies = ("experiment", "noise-check", "class", "time")
     repeated = False
 
     def relevant(self, context: Context) -> bool:

@@ -360,7 +360,7 @@ def _time(table: Statistics) -> list[Finding]:
         f"neighbouring rows are correlated in {len(found.alike)} of {len(found.names)} columns, as in a time series or "
         f"a table sorted by something else (lag-1 correlation: {listed}): {table.n:,} rows are worth about "
         f"{table.n * found.share(table.n):,.0f} independent ones, and what they share may be a hidden cause. "
-        "'drbo lag' adds lagged columns and tiers, --groups names rows that belong together, and --groups none "
+        "--time names the column of their times, --groups that of rows that belong together, and --groups none "
         "says that their order means nothing (docs/guide/rows.md)"
     )
     return [*findings, Finding(SERIAL_TOPIC, text, serious=True)]

@@ -84,7 +84,7 @@ def draw(
     ['rain', 'wet $treet', 'positive', 'line width: absolute standardised weight']
     """
     masks = {"undirected": undirected, "assumed": assumed, "weak": weak}
-    dag, labels, values, kinds = _parts(graph, names, weights, masks)
+    dag, labels, values, kinds = _shown(graph, *_parts(graph, names, weights, masks))
     ends = graph.reading.ends() if isinstance(graph, Result) and graph.reading.marked else {}
     widths = box_widths(labels)
     layout = layered_routes(dag, widths / LAYER)
@@ -228,6 +228,17 @@ def _parts(
             raise ResultError(f"{kind} must be a ({d}, {d}) matrix, got shape {found.shape}")
         kinds[kind] = dag & (found | found.T)
     return dag, [label(name) for name in check_names(names, d)], values, kinds
+
+
+def _shown(
+    graph: Result | npt.ArrayLike, dag: Bools, labels: list[str], values: Floats | None, kinds: dict[str, Bools]
+) -> tuple[Bools, list[str], Floats | None, dict[str, Bools]]:
+    """Return the parts of a graph over the columns that pictures show."""
+    if not isinstance(graph, Result) or (shown := graph.reading.shown()).all():
+        return dag, labels, values, kinds
+    both = np.ix_(shown, shown)
+    labels = [text for text, kept in zip(labels, shown, strict=True) if kept]
+    return dag[both], labels, None if values is None else values[both], {k: one[both] for k, one in kinds.items()}
 
 
 def _head(kinds: dict[str, Bools], source: int, target: int) -> Head:

@@ -73,7 +73,7 @@ class Content:
         words = self.result.argv
         if words[:2] == FIT and len(words) > 2 and words[2][:1] not in ("-", ""):
             return f"Causal graph of {printable(Path(words[2]).name)}"
-        return f"Causal graph of {len(self.result.names)} variables"
+        return f"Causal graph of {self.result.reading.variables}"
 
     @cached_property
     def words(self) -> PlainWords:
@@ -85,14 +85,14 @@ class Content:
         """The result in one sentence."""
         edges = f"{self.n_edges} edge{'s' * (self.n_edges != 1)}"
         rows = f"{self.result.table.n_rows:,} rows"
-        return f"{edges} among {len(self.result.names)} variables, learned from {rows}{self.wording.counts}"
+        return f"{edges} among {self.result.reading.variables}, learned from {rows}{self.wording.counts}"
 
     @property
     def figures(self) -> list[tuple[str, str]]:
         """The run in figures: label and value."""
         result = self.result
         return [
-            ("variables", f"{len(result.names):,}"),
+            ("variables", f"{result.reading.n_variables:,}"),
             ("rows", f"{result.table.n_rows:,}"),
             ("edges", f"{self.n_edges:,}"),
             ("score", result.score_name),

@@ -13,7 +13,6 @@ from scipy.interpolate import CubicHermiteSpline
 from drbo.arrays import Floats, Indices
 from drbo.deadline import current
 from drbo.graph.layout import layered_routes
-from drbo.knowledge import Knowledge
 from drbo.result.pictures.routes import BOX_HEIGHT, BOX_ROUND, LAYER, box_widths, knots, label, with_ports
 from drbo.result.result import Result
 from drbo.result.words.plain_text import plain
@@ -109,20 +108,24 @@ class Drawing:
     @classmethod
     def of(cls, result: Result) -> "Drawing":
         """Lay out the graph of a result; tiers that hold every variable become bands."""
-        labels = [label(name) for name in result.names]
+        nodes = np.flatnonzero(result.reading.shown())
+        names = tuple(result.names[node] for node in nodes)
+        labels = [label(name) for name in names]
         widths = box_widths(labels)
-        tiers = tiers_of(result.knowledge, result.names)
-        layout = layered_routes(result.drawn, widths / LAYER, tiers)
+        bands = result.reading.bands()
+        tiers = None if bands is None else bands[0][nodes]
+        layout = layered_routes(result.drawn[np.ix_(nodes, nodes)], widths / LAYER, tiers)
         centres = layout.positions * LAYER * (1, -1)
         looks, weak, weights = result.reading.ends(), result.weak, result.standardised_weights
         lines, deadline = [], current()
-        for (i, j), route in zip(layout.edges.tolist(), with_ports(layout, widths), strict=True):
+        for (a, b), route in zip(layout.edges.tolist(), with_ports(layout, widths), strict=True):
             deadline.check()
+            i, j = int(nodes[a]), int(nodes[b])
             weight = 0.0 if weights is None else float(weights[i, j])
             sign = "plain" if weight == 0 else "positive" if weight > 0 else "negative"
             start, head = looks[i, j]
-            lines.append(Line(i, j, *knots(route), head, sign, line_width(result, i, j), bool(weak[i, j]), start))
-        return cls(labels, result.names, centres, widths, lines, _bands(tiers, centres))
+            lines.append(Line(a, b, *knots(route), head, sign, line_width(result, i, j), bool(weak[i, j]), start))
+        return cls(labels, names, centres, widths, lines, [] if bands is None else _bands(tiers, bands[1], centres))
 
     @property
     def box(self) -> tuple[float, float, float, float]:
@@ -186,30 +189,14 @@ def _sign(line: Line) -> str:
     return f"{signs.get(line.start, '<')}—{signs.get(line.head, '>')}"
 
 
-def tiers_of(knowledge: Knowledge, names: tuple[str, ...]) -> Indices | None:
-    """Return the tier of every variable, or None where not all have one.
-
-    Examples
-    --------
-    >>> tiers_of(Knowledge(tiers=[["a"], ["b", "c"]]), ("a", "c")).tolist()
-    [0, 1]
-    """
-    place = {name: k for k, tier in enumerate(knowledge.tiers) for name in tier}
-    if not all(name in place for name in names):
-        return None
-    return np.array([place[name] for name in names], dtype=np.intp)
-
-
-def _bands(tiers: Indices | None, centres: Floats) -> list[tuple[str, float, float]]:
-    """Return the tiers with their upper and lower borders; neighbours meet in the middle of the gap."""
-    if tiers is None:
-        return []
+def _bands(tiers: Indices, names: list[str], centres: Floats) -> list[tuple[str, float, float]]:
+    """Return the bands with their upper and lower borders; neighbours meet in the middle of the gap."""
     found = np.unique(tiers)
     spans = [(centres[tiers == tier, 1].min(), centres[tiers == tier, 1].max()) for tier in found]
     reach = BOX_HEIGHT / 2 + MARGIN + BAND_PAD
     tops = [spans[0][0] - reach, *((above[1] + below[0]) / 2 for above, below in pairwise(spans))]
     bottoms = [*tops[1:], spans[-1][1] + reach]
-    words = [f"tier {tier + 1}" for tier in found]
+    words = [names[tier] for tier in found]
     return [(word, float(a), float(b)) for word, a, b in zip(words, tops, bottoms, strict=True)]
 
 

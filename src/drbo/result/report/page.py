@@ -96,6 +96,7 @@ def embedded(value: Any) -> str:
 def graph_data(drawing: Drawing, content: Content) -> dict[str, Any]:
     """Return what the interactive graph needs: places, lines, and the words of the details."""
     left, _, width, _ = drawing.box
+    place = {name: k for k, name in enumerate(content.result.names)}
     nodes = [
         {
             "name": name,
@@ -103,7 +104,7 @@ def graph_data(drawing: Drawing, content: Content) -> dict[str, Any]:
             "x": round(float(drawing.centres[k, 0]), 1),
             "y": round(float(drawing.centres[k, 1]), 1),
             "width": round(float(drawing.widths[k]), 1),
-            "facts": content.column_facts(k),
+            "facts": content.column_facts(place[name]),
         }
         for k, name in enumerate(drawing.names)
     ]

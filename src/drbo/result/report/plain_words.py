@@ -1,6 +1,8 @@
 """The result in plain words: what it says, what to doubt, and what to do next, for readers without statistics."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,10 +11,15 @@ from drbo.result.files.export import printable
 from drbo.result.result import Result
 from drbo.result.words.summary import CUT_SHORT
 
+if TYPE_CHECKING:
+    from drbo.result.words.series_reading import SeriesReading
+
 #: Links, arrows or variables that one sentence names.
 NAMED = 3
 #: With fewer rows than this many times the columns, chance links are likely.
 ROWS_PER_COLUMN = 5
+#: What to do where no rows were drawn again.
+BOOTSTRAP = "Fit again with --bootstrap 100 to see which links return in resamples of the rows."
 
 
 @dataclass(frozen=True)
@@ -38,6 +45,29 @@ def plain_words(result: Result) -> PlainWords:
     """
     strongest = _strongest(result)
     return PlainWords(_says(result, strongest), _doubt(result), _next(result, strongest))
+
+
+def words_of_series(result: Result, reading: "SeriesReading") -> PlainWords:
+    """Return the same for rows that have a past, by what acts on what."""
+    found = reading.mechanisms()
+    words = [f"Of {reading.variables}, none acts on another."] if not found else []
+    for verdict, says in (("supported", "The data support that"), ("assumed", "It is a guess that"), ("open", "")):
+        parts = [_mechanism(cause, effect, lags) for (cause, effect), (lags, said) in found.items() if said == verdict]
+        if parts and says:
+            words.append(f"{says} {listed(parts)}.")
+    if lines := [f"{printable(a)}–{printable(b)}" for (a, b), (_, said) in found.items() if said == "open"]:
+        words.append(f"{listed(lines)} {'are' if len(lines) > 1 else 'is'} linked, and which causes which is open.")
+    steps = [] if result.confidence is not None or not found else [BOOTSTRAP]
+    if any(said == "assumed" and max(lags) for lags, said in found.values()):
+        steps.append("Fit again with a larger --max-lag: older rows test for hidden causes.")
+    return PlainWords(tuple(words), _doubt(result), tuple(steps))
+
+
+def _mechanism(cause: str, effect: str, lags: Sequence[int]) -> str:
+    """Return who acts on whom, and when."""
+    whom = "itself" if cause == effect else printable(effect)
+    when = [f"{lag} step{'s' * (lag != 1)} later" if lag else "at once" for lag in lags]
+    return f"{printable(cause)} acts on {whom} {listed(when)}"
 
 
 def words_of_marks(result: Result) -> PlainWords:
@@ -117,7 +147,7 @@ def _doubt(result: Result) -> tuple[str, ...]:
     if result.cut_short:
         words.append(CUT_SHORT)
     if 0 < result.table.n_rows < ROWS_PER_COLUMN * len(result.names):
-        words.append(f"With {result.table.n_rows:,} rows for {len(result.names)} variables, some links may be chance.")
+        words.append(f"With {result.table.n_rows:,} rows for {result.reading.variables}, some links may be chance.")
     if weak := int(result.weak.sum()):
         words.append(f"{weak} of the links {'is' if weak == 1 else 'are'} weak (dashed) and may not be there.")
     serious = [finding.text for finding in result.table.audit.findings if finding.serious]
@@ -140,7 +170,7 @@ def _next(result: Result, edges: list[EdgeDirection]) -> tuple[str, ...]:
             "one of the two in an experiment."
         )
     if edges and result.confidence is None:
-        words.append("Fit again with --bootstrap 100 to see which links return in resamples of the rows.")
+        words.append(BOOTSTRAP)
     if not edges:
         words.append("Collect more rows, or add the variables that are thought to be causes.")
     return tuple(words)

@@ -1,13 +1,14 @@
 """What a report says about the arrows of a DAG or the marks of a PAG: legends, neighbours, and what they rest on."""
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from drbo.arrays import Bools
 from drbo.graph.marks import ARROW, CIRCLE, TAIL
-from drbo.result.report.plain_words import PlainWords, plain_words, words_of_marks
+from drbo.result.report.plain_words import PlainWords, plain_words, words_of_marks, words_of_series
 from drbo.result.result import Result
 from drbo.result.words.mark_words import ASSUMED, KNOWLEDGE, mark_notes
+from drbo.result.words.series_reading import EARLIER, NAMES, STEADY, SeriesReading
 from drbo.result.words.summary import counted, hidden_words
 
 
@@ -46,6 +47,13 @@ def arrow_wording(result: Result) -> Wording:
         assumptions=_of_arrows(result),
         linked={"causes": (dag & ~undirected).T, "effects": dag & ~undirected, "direction undetermined": undirected},
     )
+
+
+def series_wording(result: Result, reading: SeriesReading) -> Wording:
+    """Return the words about a graph of rows that have a past."""
+    found = arrow_wording(result)
+    words = [f"Assumed: {STEADY}.", f"{EARLIER[0].upper()}{EARLIER[1:]}.", *found.assumptions[1:]]
+    return replace(found, words=words_of_series(result, reading), assumptions=words, marks=f" {NAMES}.")
 
 
 def mark_wording(result: Result) -> Wording:
@@ -121,6 +129,9 @@ def _of_marks(result: Result) -> list[str]:
 def _independence(result: Result) -> str:
     """Return what is assumed about the rows."""
     selection = "selection into the table does not depend on the variables."
+    if (series := result.series) is not None:
+        unit = f", apart from the mean of each '{series.unit}', which was removed" if series.unit else ""
+        return f"Rows are independent of each other given the {series.max_lag} rows before them{unit}, and {selection}"
     if not (n := result.table.n_groups):
         return f"Rows are independent of each other, and {selection}"
     by = f" of '{result.table.groups}'" if result.table.groups else ""

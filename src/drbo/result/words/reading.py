@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from drbo.arrays import Bools, Floats
+from drbo.arrays import Bools, Floats, Indices
 from drbo.claims.directions import EdgeDirection
 from drbo.claims.refits.confidence import Confidence
 from drbo.constraints import Constraints
 from drbo.errors import ResultError
 from drbo.graph.marks import MarkedGraph
+from drbo.knowledge import Knowledge
 from drbo.result.files.export import Notes
 from drbo.result.files.handover import hand_over
 from drbo.result.words.answer import check_told
@@ -64,6 +65,25 @@ class Reading(ABC):
 
     def __init__(self, result: "Result") -> None:
         self.result = result
+
+    @property
+    def n_variables(self) -> int:
+        """How many variables there are."""
+        return len(self.result.names)
+
+    @property
+    def variables(self) -> str:
+        """How many variables there are, in words."""
+        return f"{self.n_variables} variables"
+
+    def shown(self) -> Bools:
+        """Return (d,) the columns that pictures show."""
+        return np.ones(len(self.result.names), dtype=bool)
+
+    def bands(self) -> tuple[Indices, list[str]] | None:
+        """Return (d,) the band of each column in pictures, from above, and the names of all bands; None: no bands."""
+        tiers = tiers_of(self.result.knowledge, self.result.names)
+        return None if tiers is None else (tiers, [f"tier {tier + 1}" for tier in range(int(tiers.max()) + 1)])
 
     @property
     def edges(self) -> list[Pair]:
@@ -181,9 +201,26 @@ class Reading(ABC):
 
 
 #: How answers are read that are neither a DAG nor a class of DAGs, by the field of ``Result`` that records them.
-READINGS = {"hidden": "drbo.result.words.mark_reading:MarkReading"}
+READINGS = {
+    "hidden": "drbo.result.words.mark_reading:MarkReading",
+    "series": "drbo.result.words.series_reading:SeriesReading",
+}
 #: How a DAG, or a class of DAGs, is read.
 ARROWS = "drbo.result.words.arrow_reading:ArrowReading"
+
+
+def tiers_of(knowledge: Knowledge, names: tuple[str, ...]) -> Indices | None:
+    """Return the tier of every variable, or None where not all have one.
+
+    Examples
+    --------
+    >>> tiers_of(Knowledge(tiers=[["a"], ["b", "c"]]), ("a", "c")).tolist()
+    [0, 1]
+    """
+    place = {name: k for k, tier in enumerate(knowledge.tiers) for name in tier}
+    if not names or not all(name in place for name in names):
+        return None
+    return np.array([place[name] for name in names], dtype=np.intp)
 
 
 def reading_of(result: "Result") -> Reading:

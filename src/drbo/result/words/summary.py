@@ -26,7 +26,7 @@ def summary(result: "Result") -> str:
     """Return the graph, what is known about it and how it was found, in plain words."""
     read, parts = result.reading, result.reading.lines()
     lines = [
-        f"{len(result.names)} variables, {rows_in_words(result)}, score {printable(result.score_name)}{read.allowed}",
+        f"{read.variables}, {rows_in_words(result)}, score {printable(result.score_name)}{read.allowed}",
         "",
         *parts.title,
         *_edge_lines(result),
