@@ -118,6 +118,7 @@ class Drawing:
         centres = layout.positions * LAYER * (1, -1)
         looks, weak, weights = result.reading.ends(), result.weak, result.standardised_weights
         lines, deadline = [], current()
+        spans = [] if tiers is None or bands is None else _bands(tiers, bands[1], centres)
         for (a, b), route in zip(layout.edges.tolist(), with_ports(layout, widths), strict=True):
             deadline.check()
             i, j = int(nodes[a]), int(nodes[b])
@@ -125,7 +126,7 @@ class Drawing:
             sign = "plain" if weight == 0 else "positive" if weight > 0 else "negative"
             start, head = looks[i, j]
             lines.append(Line(a, b, *knots(route), head, sign, line_width(result, i, j), bool(weak[i, j]), start))
-        return cls(labels, names, centres, widths, lines, [] if bands is None else _bands(tiers, bands[1], centres))
+        return cls(labels, names, centres, widths, lines, spans)
 
     @property
     def box(self) -> tuple[float, float, float, float]:

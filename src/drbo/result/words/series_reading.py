@@ -83,9 +83,9 @@ class SeriesReading(ArrowReading):
             rows.append((f"{printable(cause)} on {printable(effect)}", words, verdict))
         if not rows:
             return []
-        width, lags = max(len(row[0]) for row in rows), max(len(row[1]) for row in rows)
+        width, wide = max(len(row[0]) for row in rows), max(len(row[1]) for row in rows)
         more = [f"  ... and {len(rows) - SHOWN_EDGES} more"] if len(rows) > SHOWN_EDGES else []
-        shown = [f"  {what:<{width}}  {at:<{lags}}  {verdict}" for what, at, verdict in rows[:SHOWN_EDGES]]
+        shown = [f"  {what:<{width}}  {at:<{wide}}  {verdict}" for what, at, verdict in rows[:SHOWN_EDGES]]
         return [f"Mechanisms: {len(rows)} (which variable acts on which, at any lag)", *shown, *more]
 
     def _assumptions(self) -> list[str]:
