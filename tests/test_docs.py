@@ -202,9 +202,9 @@ def test_what_the_method_names_is_there():
     assert sorted(name for name in names if not _is_there(name)) == []
 
 
-def test_at_most_39_000_words_are_written_by_hand():
+def test_at_most_40_000_words_are_written_by_hand():
     """Generated tables do not count, nor pages that are generated whole, nor the paper, which has its own limit."""
     made = re.compile(r"<!-- ([\w ]+): start -->.*?<!-- \1: end -->", re.DOTALL)
     others = ("results/", "developers/faults.md", "paper/", "CODE_OF_CONDUCT.md")
     by_hand = [text for page, text in TEXTS.items() if not page.startswith(others)]
-    assert sum(len(made.sub("", text).split()) for text in by_hand) <= 39_000
+    assert sum(len(made.sub("", text).split()) for text in by_hand) <= 40_000
