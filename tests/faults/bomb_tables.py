@@ -167,7 +167,7 @@ def duck_database(*statements: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.duckdb"
         with duckdb.connect(str(path)) as base:
-            for statement in statements:
+            for statement in ("SET enable_progress_bar = false", *statements):
                 base.execute(statement)
         return path.read_bytes()
 

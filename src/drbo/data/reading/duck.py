@@ -34,8 +34,9 @@ CONFIG = {
     "temp_directory": "",
     "memory_limit": "1GB",
     "threads": "1",
-    "lock_configuration": "true",
 }
+#: Said before anything is read. Where there is a prompt, DuckDB would draw a progress bar into the output.
+_SETTINGS = "SET enable_progress_bar = false; SET lock_configuration = true"
 #: What DuckDB writes before the formula of a generated column.
 _FORMULA = "GENERATED ALWAYS AS"
 _VECTORS = 8  # of 2,048 rows, in a piece
@@ -88,6 +89,7 @@ def duckdb_pieces(path: Path, table: str, notes: list[str]) -> Iterator["pd.Data
     what = f"file '{path}'"
     try:
         with closing(duckdb.connect(str(path), config=CONFIG)) as database:
+            database.execute(_SETTINGS)
             plain = {str(name): str(sql) for name, sql in database.execute(_TABLES).fetchall()}
             name = chosen_table(list(plain), table, what, "data.duckdb", notes)
             if _FORMULA in plain[name]:
@@ -127,6 +129,7 @@ def count_rows(path: Path, names: Sequence[str]) -> "pd.DataFrame":
     config = {name: CONFIG[name] for name in CONFIG if name != "access_mode"}
     try:
         with closing(duckdb.connect(config=config)) as database:
+            database.execute(_SETTINGS)
             database.register("rows", pyarrow.RecordBatchReader.from_batches(fields, batches()))
             found: pd.DataFrame = database.execute("SELECT *, count(*) FROM rows GROUP BY ALL").df()
             return found
