@@ -17,6 +17,7 @@ from tests.test_experiments import runs
 def frame(rng):
     x = rng.normal(size=(200, 3))
     x[:, 2] += x[:, 0]
+    x[:, 0] += 40
     return pd.DataFrame(x, columns=["age", "dose", "response"])
 
 
@@ -25,7 +26,12 @@ def test_a_good_table_says_what_a_fit_would_do(frame):
     assert (found.is_usable, found.n_rows, found.score) == (True, 200, "bic-nv")
     text = str(found)
     assert text.startswith("table: 200 rows, 3 columns\n")
-    for words in ("Audit:", 'score="auto" chooses bic-nv:', "add Knowledge(roots=['age'])", "\n\nNext: fit it"):
+    for words in (
+        "Audit:",
+        'score="auto" chooses bic-nv:',
+        "if that is true here, add Knowledge(roots=['age'])",
+        "\n\nNext: fit it",
+    ):
         assert words in text
     assert found.roots == ("age",)
 

@@ -1,6 +1,6 @@
 """How the rows of a table came about, and what is done about its columns and cells: two parameters of a fit."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from inspect import Parameter, signature
 from typing import Any, Literal, Self, get_args
@@ -174,6 +174,8 @@ class DataPolicy(ParameterSet):
     imputations : number of imputed tables for ``missing="impute"``.
     on_constant, on_collinear : what to do with columns that are constant, or determined by other columns.
     types : what columns hold, where that is not plain: ``{"sex": "category", "dose": "number", "grade": "low<high"}``.
+        A name with ``*`` or ``?`` stands for all columns that it matches: ``{"A*": "ordered"}``.
+    na : cells that mean that a value is missing, such as ``["*", "-99"]``, in all columns.
 
     Examples
     --------
@@ -190,6 +192,7 @@ class DataPolicy(ParameterSet):
     on_constant: OnConstant = "error"
     on_collinear: OnCollinear = "error"
     types: Mapping[str, str] | None = None
+    na: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         for name, kind in (("missing", Missing), ("on_constant", OnConstant), ("on_collinear", OnCollinear)):
@@ -209,6 +212,10 @@ class DataPolicy(ParameterSet):
                 f"types must be a mapping of columns to types, got {self.types!r:.80}",
                 hint='for example {"sex": "category"}',
             )
+        given: Any = self.na
+        if not isinstance(given, list | tuple) or not all(isinstance(cell, str) and cell.strip() for cell in given):
+            raise SettingsError(f"na must be a list of texts, got {given!r:.80}", hint='for example ["*", "-99"]')
+        object.__setattr__(self, "na", tuple(dict.fromkeys(cell.strip() for cell in given)))
 
 
 #: Where parameters that an estimator had in earlier versions, or that others have, are to be given.

@@ -172,7 +172,8 @@ def _gathering(choices: Choices) -> Gathering:
     """Return how rows are gathered for these choices."""
     design, policy = choices.design, choices.policy
     given = {name: getattr(design, name) for name in ("groups", "experiment", "weights", "time", "max_lag")} | {
-        "types": policy.types
+        "types": policy.types,
+        "na": policy.na or None,
     }
     return Gathering(
         score=choices.score, missing=policy.missing, max_memory=choices.merged_settings()[0].max_memory,

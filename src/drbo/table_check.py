@@ -5,19 +5,23 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from drbo.choices import Choices
+from drbo.claims.checks.plausibility import root_kind
 from drbo.claims.experiments import Described, describe
 from drbo.data.checks.advice import Look, look_at
 from drbo.data.checks.audit import audit, audit_arrows
+from drbo.data.checks.doubts import TableProblem
 from drbo.data.checks.facts import Finding
-from drbo.data.checks.missing import table_policy
-from drbo.data.checks.roots import likely_roots
-from drbo.data.checks.types import typed
+from drbo.data.checks.missing import missing_cells, table_policy
+from drbo.data.checks.prepare import Prepared
+from drbo.data.checks.types import declared
 from drbo.data.reading.frames import as_frame
 from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import Deadline, OutOfTimeError
 from drbo.design import DataPolicy, Design
-from drbo.errors import first_of
+from drbo.errors import DataError, first_of
 from drbo.gathering import Gathering, source_of
 from drbo.graph.dag import dag_to_cpdag
 from drbo.result.words.plain_text import plain, table
@@ -46,7 +50,7 @@ class Words(NamedTuple):
     roots: Callable[[Sequence[str]], str]
 
 
-PYTHON = Words('score="auto"', "DrBO.fit", lambda names: f"Knowledge(roots={list(names)})")
+PYTHON = Words('score="auto"', "DrBO.fit", lambda names: f"add Knowledge(roots={list(names)})")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,10 +82,14 @@ class TableCheck:
         lines += [f"  ... and {len(look.columns) - SHOWN_COLUMNS} more"] * (len(look.columns) > SHOWN_COLUMNS)
         if look.problems:
             lines += ["", "Doubts:" if self.is_usable else "Problems:", *problem_lines(look)]
-        return "\n".join([*lines, *(self._usable(words) if self.is_usable else ())])
+        lines += self._usable(words) if self.is_usable else ()
+        if self.roots:
+            names, known = ", ".join(plain(name) for name in self.roots), plain(words.roots(self.roots))
+            lines += ["", "Suggestion:", f"  nothing else in a table causes {names}; if that is true here, {known}"]
+        return "\n".join(lines)
 
     def __str__(self) -> str:
-        after = f"Next: {plain(self.look.answers) or 'fit it'}" if self.look.usable else NOTHING_LEFT
+        after = f"Next: {plain(self.look.answers) or 'fit it'}" if self.look.usable else stuck(self.look)
         return f"{self.text('table')}\n\n{after}"
 
     def _columns(self) -> str:
@@ -101,9 +109,6 @@ class TableCheck:
             lines += ["", "Audit:", *(found or ["  no problems found"])]
         else:
             lines += ["", "Audit: left out, because it takes too long here."]
-        if self.roots:
-            names, known = ", ".join(plain(name) for name in self.roots), plain(words.roots(self.roots))
-            lines += ["", "Suggestion:", f"  nothing in a table causes {names}; if that is true here, add {known}"]
         if self.experiments:
             rows = [[one.label, f"{one.rows:,}", _named(one.moved), _named(one.suspected)] for one in self.experiments]
             header = ["experiment", "rows", "moved against the control", "suspected targets"]
@@ -136,24 +141,70 @@ def check(X: Any, design: Design | None = None, policy: DataPolicy | None = None
     source = source_of(X)
     frame, n_rows = (as_frame(X), None) if source is None else Gathering().sample(source)
     choices = Choices.of({"design": design, "policy": policy})
-    frame = typed(frame, choices.policy.types)
+    frame = declared(frame, choices.policy)
     look = look_for_fit(frame, choices.design, choices.policy)
     n_rows = len(frame) if n_rows is None else n_rows
     found = TableCheck(n_rows=n_rows, n_columns=frame.shape[1], n_checked=len(frame), look=look)
+    if look.usable and not choices.design.has_time:
+        solved = _answered(frame, look, choices).table
+        roots = tuple(name for j, name in enumerate(solved.names) if root_kind(solved, j))
+        found = replace(found, roots=roots)
     if not found.is_usable:
         return found
-    data = replace(choices, policy=replace(choices.policy, types=None)).preparation.prepare(frame)
-    found = replace(found, notes=data.notes, roots=tuple(likely_roots(data.table.names)))
+    data = _ready(choices).preparation.prepare(frame)
+    found = replace(found, notes=data.notes)
     return _examined(
         found, data.table, is_em=choices.policy.missing == "em", independent=choices.design.groups is False
     )
 
 
+def _ready(choices: Choices) -> Choices:
+    """Return the choices for a table whose columns hold already what was declared."""
+    return replace(choices, policy=replace(choices.policy, types=None, na=()))
+
+
+def _answered(frame: "pd.DataFrame", look: Look, choices: Choices) -> Prepared:
+    """Return the checked table of a fit with the answers of a look."""
+    policy = look.policy(choices.policy)
+    left = declared(frame.drop(columns=look.drop), policy)
+    return _ready(replace(choices, policy=policy)).preparation.prepare(left)
+
+
 def look_for_fit(frame: "pd.DataFrame", design: Design, policy: DataPolicy) -> Look:
+    """Look at the variables of a table as a fit would; what solves its problems is tried before it is said."""
+    look, choices = first_look(frame, design, policy), Choices.of({"design": design, "policy": policy})
+    if not look.blocking and (fault := _refusal(frame, Look((), ()), choices)):
+        look = replace(look, problems=(*look.problems, TableProblem("", fault, "", blocks=True)))
+    while look.usable and (fault := _refusal(frame, look, choices)):  # a remedy may bring another problem to light
+        answer = look.policy(policy)
+        left = declared(frame.drop(columns=look.drop), answer)
+        kept = ~missing_cells(left).any(axis=1)
+        if answer.missing == "drop" and kept.any():
+            left = left.iloc[np.flatnonzero(kept)]
+        more = look.joined(first_look(left, design, answer))
+        look = more if more != look else replace(look, unsolved=fault)
+    return look
+
+
+def first_look(frame: "pd.DataFrame", design: Design, policy: DataPolicy) -> Look:
     """Look at the variables of a table as a fit would."""
     others = [name for name in design.labels if name in frame]
     given = {"on_constant": policy.on_constant, "on_collinear": policy.on_collinear}
     return look_at(frame.drop(columns=others), missing=table_policy(policy.missing), **given)
+
+
+def _refusal(frame: "pd.DataFrame", look: Look, choices: Choices) -> str:
+    """Return why a fit refuses a table with the answers of a look; empty: it takes it."""
+    try:
+        _answered(frame, look, choices)
+    except DataError as error:
+        return error.message
+    return ""
+
+
+def stuck(look: Look) -> str:
+    """Say why there is no way to use a table."""
+    return f"No change of columns or cells solves this: {plain(look.unsolved)}" if look.unsolved else NOTHING_LEFT
 
 
 def problem_lines(look: Look) -> list[str]:

@@ -11,9 +11,12 @@ from drbo.result.words.plain_text import shell_line
 GIVEN = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.DEFAULT_MAP)
 
 
-def command_line(context: click.Context, changes: Mapping[str, str] | None = None) -> str:
-    """Return the line that makes a fit as it was asked for, to be typed; ``changes`` are options to add or replace."""
-    return shell_line(["drbo", "fit", *_given(context, changes or {}, ())])
+def command_line(context: click.Context, changes: Mapping[str, str] | None = None, more: Sequence[str] = ()) -> str:
+    """Return the line that makes a fit as it was asked for, to be typed.
+
+    ``changes`` are options to add or replace, ``more`` are words for options that this command does not have.
+    """
+    return shell_line(["drbo", "fit", *_given(context, changes or {}, ()), *more])
 
 
 def command_words(context: click.Context) -> tuple[str, ...]:
@@ -33,7 +36,7 @@ def _given(context: click.Context, changes: Mapping[str, str], left_out: Sequenc
         given = name in changes or context.get_parameter_source(name) in GIVEN
         if not isinstance(parameter, click.Option):
             arguments += map(str, value) if isinstance(value, tuple) else [str(value)]
-        elif given and name not in left_out:
+        elif given and value is not None and name not in left_out:  # a file of options is read, not a value
             flag = max(parameter.opts, key=len)
             values: Sequence[Any] = value if parameter.multiple else [value]  # type: ignore[assignment]
             options += [flag] if parameter.is_flag else [word for item in values for word in (flag, str(item))]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from drbo.gathering import Gathered
 
 #: Options of a fit that need rows.
-NEEDS_ROWS = ("weights", "groups", "experiment", "types")
+NEEDS_ROWS = ("weights", "groups", "experiment", "types", "na")
 
 
 def rows_or_sample(path: Path, options: Mapping[str, Any]) -> tuple["pd.DataFrame", int]:

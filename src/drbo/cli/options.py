@@ -30,7 +30,7 @@ FILE, COUNT = click.Path(path_type=Path), click.IntRange(min=1)
 NOT_IN_FILES = ("config", "force")
 
 #: Options that a file may also give as a list, or as a table.
-LISTS = ("columns", "drop", "types")
+LISTS = ("columns", "drop", "types", "na")
 
 #: Tables of a file whose lines are values of an option, and all tables.
 PAIRS = {"settings": "changes", "read": "read", "score_options": "score_option"}

@@ -108,9 +108,10 @@ def file_options(command: F) -> F:
     types = click.option(
         "--types",
         metavar="'a=TYPE,b=TYPE'",
-        help="What columns contain: number, category, ordered, or an order such as low<medium<high.",
+        help="What columns contain: number, category, ordered, or an order such as low<medium<high. A name may have *.",
     )
-    return column_options(types(command))
+    na = click.option("--na", metavar="'*,-99'", help="Cells that mean that a value is missing, in all columns.")
+    return column_options(added(command, types, na))
 
 
 def read_option(command: F) -> F:
@@ -134,8 +135,8 @@ def policy_of(options: Mapping[str, Any], changes: Mapping[str, Any] | None = No
 
 def read_frame(path: Path, options: Mapping[str, Any], *, quiet: bool = False) -> "pd.DataFrame":
     """Read the table of a command that has :func:`file_options`, and say what was assumed."""
-    from drbo import read_table
-    from drbo.data.checks.types import typed
+    from drbo import DataPolicy, read_table
+    from drbo.data.checks.types import declared
 
     if is_streamed(options):
         raise SettingsError("--read stream=true: all rows are needed here", hint="omit it")
@@ -144,7 +145,9 @@ def read_frame(path: Path, options: Mapping[str, Any], *, quiet: bool = False) -
         frame = read_table(path, notes=assumed, **read_options(options))
     if options.get("groups") == INDEPENDENT and INDEPENDENT in frame:
         raise SettingsError("--groups none: the table has a column of this name", hint="rename the column")
-    frame = typed(frame, parsed_types(options["types"] or ""), notes)
+    frame = declared(
+        frame, DataPolicy(types=parsed_types(options["types"] or ""), na=listed(options["na"] or "")), notes
+    )
     if not quiet:
         for line in [f"read with {'; '.join(assumed)}"] * bool(assumed) + notes:
             say(f"{path}: {line}")

@@ -1,5 +1,6 @@
 """drbo check says what fit would say."""
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -75,10 +76,56 @@ def test_categories_are_not_judged_by_scale(run: Run) -> None:
 
 
 def test_columns_that_nothing_causes_are_suggested_as_roots(run: Run, chain: Path) -> None:
-    pd.read_csv(chain).rename(columns={"rain": "age", "sun": "year of birth"}).to_csv("people.csv", index=False)
+    frame = pd.read_csv(chain).abs()  # no age is negative
+    frame.rename(columns={"rain": "age", "sun": "year of birth"}).to_csv("people.csv", index=False)
     done = run("check", "people.csv")
-    assert "if that is true here, add --root age --root 'year of birth'" in done.stdout
+    assert "nothing else in a table causes age, year of birth; if that is true here, the command below" in done.stdout
+    assert done.stdout.splitlines()[-1] == "  drbo fit people.csv --root age --root 'year of birth'"
     assert "--root" not in run("check", chain).stdout
+
+
+def test_the_printed_command_is_taken_by_a_fit(run: Run) -> None:
+    rng = np.random.default_rng(0)
+    n = 120
+    frame = pd.DataFrame(rng.normal(size=(n, 3)), columns=["yield", "rain", "soil"])
+    frame.insert(0, "rownames", np.arange(n))
+    level = rng.integers(0, 4, n)
+    frame = frame.assign(
+        plot=np.arange(n), latitude=50 + rng.normal(size=n), level=level, low=level == 1, mid=(level == 2) * 1,
+        top=(level == 3) * 1, base=(level == 0) * 1, weight=[f"{w:.1f} kg" for w in 60 + rng.normal(size=n)],
+        health=rng.choice(["1_Good", "2_Fair", "3_Poor"], n), wage=np.where(rng.random(n) < 0.1, -99, 20 + 5 * level),
+        late=np.where(np.arange(n) < 4, rng.normal(size=n), np.nan),
+    )  # fmt: skip
+    frame.loc[3, "rain"], frame.loc[5, "soil"] = np.inf, np.nan
+    frame.to_csv("field.csv", index=False)
+    done = run("check", "field.csv")
+    assert done.exit_code == 2
+    words = shlex.split(done.stdout.splitlines()[-1])
+    assert words[:3] == ["drbo", "fit", "field.csv"]
+    given = dict(zip(words[3::2], words[4::2], strict=True))
+    assert {"rownames", "plot", "late"} <= set(given["--drop"].split(","))
+    assert given["--na"] == "inf,-99"
+    assert {"weight=number", "health=1_Good<2_Fair<3_Poor"} <= set(given["--types"].split(","))
+    assert given["--root"] == "latitude"
+    fitted = run(*words[1:], "--max-evals", 5, "--set", "claims=false", "--set", "imputations=2")
+    assert fitted.exit_code == 0, fitted.stderr
+    Path("run.toml").write_text(
+        '[fit]\ndata = "field.csv"\nna = ["inf", "-99"]\ncolumns = ["yield", "wage", "soil"]\n'
+    )
+    again = run("fit", "--config", "run.toml", "--missing", "drop", "--max-evals", 5)
+    assert again.exit_code == 0, again.stderr
+    assert "'-99' means missing in" in again.stderr
+    refused = run("fit", "--config", "run.toml", "--columns", "yield,wage,soil,late")
+    assert run(*shlex.split(refused.stderr.splitlines()[-1])[1:], "--max-evals", 5).exit_code == 0
+
+
+def test_what_no_command_solves_is_said(run: Run) -> None:
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 3)), columns=["a", "b", "c"])
+    frame.loc[:18, "a"], frame.loc[20:, "b"] = np.nan, np.nan
+    frame.assign(c=["x", "y"] * 20).to_csv("t.csv", index=False)
+    done = run("check", "t.csv", "--missing", "drop")
+    assert done.exit_code == 2
+    assert "No change of columns or cells solves this: only 1 of 40 rows have no missing value" in done.stdout
 
 
 def test_notes_are_shown(run: Run, chain: Path) -> None:

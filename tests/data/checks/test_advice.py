@@ -84,6 +84,34 @@ def test_everything_at_once(good, rng):
     assert next(column for column in look.columns if column.name == "x").missing == 1 / 200
 
 
+def test_a_cell_does_not_cost_its_column(good):
+    frame = good.assign(weight=[f"{k / 7:.1f} kg" for k in range(200)], dose=good["x"] + 1, arm=["a", "b"] * 100)
+    frame.loc[3, "dose"], frame.loc[7, "arm"] = np.inf, "*"
+    look = look_at(frame)
+    assert look.drop == []
+    assert (look.types, look.na, look.missing) == ({"weight": "number"}, ("inf", "*"), "drop")
+    assert "contains numbers with the unit 'kg'" in look.problems[0].text
+    with pytest.raises(DataError, match="Input contains infinity") as caught:
+        DrBO().fit(good.assign(dose=frame["dose"]))
+    assert 'na=["inf"]' in caught.value.hint
+
+
+def test_columns_with_few_values_are_dropped_not_imputed(good):
+    frame = good.assign(late=[1.5, 2.5, 3.5] + [None] * 197, word=["a", "b"] * 100)
+    look = look_at(frame)
+    assert (look.drop, look.missing) == (["late"], "")
+    assert "has no value in 98% of the rows" in look.problems[-1].text
+
+
+def test_a_marker_that_is_a_value_elsewhere_is_not_proposed(good):
+    frame = good.assign(wage=[12.0, -99] * 100, balance=[-99.0, 3, -50, 20] * 50)
+    look = look_at(frame)
+    assert [problem.column for problem in look.problems if problem.marker] == []
+    wages = frame["wage"].where(frame.index < 100, frame.index)
+    assert look_at(frame.assign(wage=wages)).na == ()
+    assert look_at(frame.assign(wage=wages, balance=good["y"])).na == ("-99",)
+
+
 def test_the_way_to_treat_missing_values(good):
     labels = good.assign(word=["a", "b"] * 100)
     few, many = labels.copy(), labels.copy()

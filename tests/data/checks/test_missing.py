@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drbo.data.checks.missing import complete_rows, missing_cells, note, refuse
+from drbo.data.checks.missing import complete_rows, is_marker, missing_cells, note, refuse, without_markers
 from drbo.errors import DataError
 
 
@@ -35,3 +35,18 @@ def test_every_policy_says_what_it_takes_for_granted(frame, policy, words):
     text = note(frame, missing_cells(frame), policy)
     assert words in text
     assert "3 of 5 rows" in text
+
+
+def test_markers_become_missing_wherever_they_are():
+    notes = list[str]()
+    frame = pd.DataFrame({
+        "self": [1, -9, 3], "x": [1.5, -9.0, np.inf], "text": ["7", "*", " -9 "], "arm": ["a", "*", "b"],
+        "mixed": [-9, "a", None], "flag": [True, False, True], "kind": pd.Categorical(["u", "*", "u"]),
+    })  # fmt: skip
+    found = without_markers(frame, ["*", "-9", "inf"], notes)
+    assert found.isna().sum().to_dict() == {"self": 1, "x": 2, "text": 2, "arm": 1, "mixed": 2, "flag": 0, "kind": 1}
+    assert found["text"].dtype == float  # what is left are numbers
+    assert notes == ["'*' means missing in 3 cells", "'-9' means missing in 4 cells", "'inf' means missing in 1 cells"]
+    assert frame["arm"].tolist() == ["a", "*", "b"]
+    assert without_markers(frame, [], notes).equals(frame)
+    assert is_marker(frame["self"], "-9.0").tolist() == [False, True, False]

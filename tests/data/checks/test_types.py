@@ -67,3 +67,29 @@ def test_an_estimator_takes_types(rng):
     assert model.result_.table.n_rows == 80
     model.bootstrap(frame, n=2)
     assert "types" in repr(model)
+
+
+def test_patterns_and_units():
+    notes = []
+    frame = pd.DataFrame({"A1": [3, 1], "A2": [2, 5], "Ax": [1, 2], "self": ["12.3 kg", "11"], "w": ["5 g", "7 kg"]})
+    found = typed(frame, {"A?": "category", "A2": "ordered", "self": "number"}, notes)
+    assert found["A1"].dtype.name == found["Ax"].dtype.name == "category"
+    assert found["A2"].tolist() == [1, 2]
+    assert found["self"].tolist() == [12.3, 11]
+    assert "column 'self': the unit 'kg' is left out" in notes
+    with pytest.raises(DataError, match="no number in any row"):  # two units are two scales
+        typed(frame, {"w": "number"})
+    with pytest.raises(SettingsError, match=r"there is no column 'B\*'"):
+        typed(frame, {"B*": "number"})
+
+
+def test_an_estimator_takes_markers(rng):
+    frame = pd.DataFrame(rng.normal(size=(60, 3)), columns=["a", "b", "c"])
+    frame.loc[:4, "a"] = -99
+    model = DrBO(policy=DataPolicy(na=["-99"], missing="drop"), max_evals=5, random_state=0).fit(frame)
+    assert model.result_.table.n_rows == 55
+    with pytest.raises(DataError, match="5 of 60 rows"):
+        DrBO(policy=DataPolicy(na=("-99",))).fit(frame)
+    for wrong in ("*", [-99], [" "]):
+        with pytest.raises(SettingsError, match="na must be a list of texts"):
+            DataPolicy(na=wrong)

@@ -20,7 +20,8 @@ ROOT_NAMES: dict[str, tuple[str, ...]] = {
     ),
     "a place": (
         *("center", "centre", "centro", "clinic", "country", "hospital", "klinik", "pais", "paese", "pays"),
-        *("site", "standort", "zentrum", "страна", "国家"),
+        *("easting", "lat", "latitude", "lng", "lon", "longitude", "northing", "site", "standort", "zentrum"),
+        *("страна", "国家"),
     ),
     "a time": (
         *("annee", "anno", "calendar", "date", "datum", "fecha", "jaar", "jahr", "mes", "mois", "monat", "month"),

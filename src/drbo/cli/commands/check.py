@@ -1,6 +1,5 @@
 """``drbo check``: describes a table, and names all of its problems, before any search."""
 
-import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,17 +36,19 @@ def check(data: Path, **options: Any) -> None:
 
     The exit code is 2 if the table cannot be used as it is.
     """
-    from drbo.table_check import NOTHING_LEFT
     from drbo.table_check import check as checked
+    from drbo.table_check import stuck
 
     frame, n_rows = rows_or_sample(data, options)
     changes = parse_settings(options["changes"], POLICIES | TARGETS)
     design = design_of(options, changes.get("targets"))
     with under_way(f"checking {data}", tell=say):
         found = replace(checked(frame, design, policy_of(options, changes)), n_rows=n_rows)
-    show("\n".join([found.text(str(data), _words()), "", "Next:" if found.look.usable else NOTHING_LEFT]))
+    show("\n".join([found.text(str(data), _words()), "", "Next:" if found.look.usable else stuck(found.look)]))
     if found.look.usable:
-        put(f"  {solving_line(found.look)}")  # never wrapped
+        put(
+            f"  {solving_line(found.look, [word for name in found.roots for word in ('--root', name)])}"
+        )  # never wrapped
     if not found.is_usable:
         raise click.exceptions.Exit(UNUSABLE)
 
@@ -56,4 +57,4 @@ def _words() -> "Words":
     """Return the options in place of Python arguments."""
     from drbo.table_check import Words
 
-    return Words("--score auto", "'drbo fit'", lambda names: " ".join(f"--root {shlex.quote(name)}" for name in names))
+    return Words("--score auto", "'drbo fit'", lambda _: "the command below says so")

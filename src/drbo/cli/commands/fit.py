@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 HEADINGS = {
-    "Table": ("read", "columns", "drop", "types", "missing"),
+    "Table": ("read", "columns", "drop", "types", "na", "missing"),
     "Knowledge": ("knowledge_file", "forbid", "require", "tiers", "roots"),
     "Design (how the rows came about)": ("experiment", "control", "groups", "weights"),
     "Time": ("time", "unit", "max_lag", "season", "trend"),

@@ -5,47 +5,41 @@ described, those that can be used but hardly are meant to be (row numbers, codes
 never change) are named, and the answers are put together.
 """
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from drbo.arrays import Bools, Floats
+from drbo.arrays import Bools
 from drbo.data.checks.check import MIN_COLUMNS, MIN_ROWS, find_constant, find_fixed, read_columns
-from drbo.data.checks.columns import DateError, NumberTextError, is_constant, read_column
-from drbo.data.checks.missing import missing_cells, missing_in_words
+from drbo.data.checks.columns import DateError, InfinityError, NumberTextError, read_column
+from drbo.data.checks.doubts import (
+    LOOKED_AT,
+    ROWS_PER_CODE,
+    TableProblem,
+    codes,
+    counter,
+    empty,
+    number_markers,
+    ordered_text,
+    rare,
+    text_markers,
+)
+from drbo.data.checks.missing import is_marker, missing_cells, missing_in_words
+from drbo.data.checks.types import declared, shared_unit
 from drbo.data.statistics.statistics import Statistics
+from drbo.design import DataPolicy
 from drbo.errors import DataError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Rows that tell what a column is; all rows are checked for what makes it unusable.
-LOOKED_AT = 10_000
-#: The same value in such a share of the rows leaves next to nothing to learn from.
-NEARLY_CONSTANT = 0.99
-#: Numbers with so few different values are counted as categories if all columns are; as few as these look like codes.
-CODES, FEW_CODES = 10, 3
-ROWS_PER_CODE = 5
+#: Numbers with so few different values are counted as categories if all columns are.
+CODES = 10
 #: With at least this share of complete rows, the others can be dropped.
 ENOUGH_COMPLETE = 0.9
-MIN_COUNTED = 10  # rows that show that a column counts them
 SHOWN_LEVELS = 5
-_IDENTIFIER = re.compile(r"(^|[\W_])(id|ids|nr|no|number|index|uuid|key|code)$|[a-z](ID|Id|Nr)$", re.IGNORECASE)
-
-#: What solves a problem: leave the column out, or say what it holds.
-Remedy = Literal["", "drop", "number", "category"]
-
-
-class TableProblem(NamedTuple):
-    """What is wrong with a column, or with the table (no column); ``blocks``: a fit cannot use it as it is."""
-
-    column: str
-    text: str
-    remedy: Remedy
-    blocks: bool
 
 
 class ColumnLook(NamedTuple):
@@ -66,16 +60,35 @@ class Look:
     problems: tuple[TableProblem, ...]
     missing: str = ""  # a policy for missing values, where one is needed
     types: Mapping[str, str] = field(default_factory=dict)
+    na: tuple[str, ...] = ()  # cells that mean that a value is missing
+    unsolved: str = ""  # why a fit still refuses the table with these answers
 
     @property
     def drop(self) -> list[str]:
         """Columns to leave out."""
-        return [problem.column for problem in self.problems if problem.remedy == "drop"]
+        return list(dict.fromkeys(problem.column for problem in self.problems if problem.remedy == "drop"))
 
     @property
     def usable(self) -> bool:
-        """Whether a table is left without the columns to leave out."""
-        return len(self.columns) - len(self.drop) >= MIN_COLUMNS
+        """Whether a table is left that a fit takes, with the answers."""
+        return len(self.columns) - len(self.drop) >= MIN_COLUMNS and not self.unsolved
+
+    def policy(self, given: DataPolicy) -> DataPolicy:
+        """Return what to do about columns and cells, with the answers."""
+        types = {**(given.types or {}), **self.types}
+        na = tuple(dict.fromkeys((*given.na, *self.na)))
+        missing: Any = self.missing or given.missing
+        return replace(given, missing=missing, types=types or None, na=na)
+
+    def joined(self, later: "Look") -> "Look":
+        """Return this look with the problems that only showed once its own were solved."""
+        known = {(problem.column, problem.remedy) for problem in self.problems}
+        more = tuple(one for one in later.blocking if (one.column, one.remedy) not in known)
+        dropped = {problem.column for problem in more if problem.remedy == "drop"}
+        needed = {one.column: one.remedy for one in more if one.remedy not in ("", "drop")}
+        types = {name: kind for name, kind in {**self.types, **needed}.items() if name not in dropped}
+        na = tuple(dict.fromkeys((*self.na, *later.na)))
+        return Look(self.columns, (*self.problems, *more), later.missing or self.missing, types, na)
 
     @property
     def blocking(self) -> tuple[TableProblem, ...]:
@@ -88,6 +101,7 @@ class Look:
         answers = [f"drop the columns {', '.join(self.drop)}"] * bool(self.drop)
         answers += [f'use missing="{self.missing}"'] * bool(self.missing)
         answers += [f"use types={dict(self.types)}"] * bool(self.types)
+        answers += [f"use na={list(self.na)}"] * bool(self.na)
         return "; ".join(answers)
 
     def error(self) -> "TableError":
@@ -131,20 +145,41 @@ def look_at(
             good.append(str(name))
     if all(look.used_as != "numeric" or _is_discrete(frame[look.name]) for look in columns):
         problems = [problem for problem in problems if problem.remedy != "category"]  # counted as categories anyway
-    problems += _dependent(frame[good], on_constant, on_collinear, {problem.column for problem in problems})
-    types = {problem.column: problem.remedy for problem in problems if problem.remedy in ("number", "category")}
     dropped = {problem.column for problem in problems if problem.remedy == "drop"}
-    lost = absent | _no_numbers(frame, types)
+    problems += _dependent(frame[good], on_constant, on_collinear, dropped)
+    dropped |= {problem.column for problem in problems if problem.remedy == "drop"}
+    types = {one.column: one.remedy for one in problems if one.remedy not in ("", "drop") and one.column not in dropped}
+    na = _markers(frame.drop(columns=list(dropped)), [one for one in problems if one.column not in dropped])
+    lost = absent | missing_cells(declared(frame, DataPolicy(types=types, na=na)))
+    problems += [
+        one for j, look in enumerate(columns) for one in empty(look.name, lost[:, j].mean()) if look.name not in dropped
+    ]
+    dropped |= {problem.column for problem in problems if problem.remedy == "drop"}
     used = [place for place, name in enumerate(frame.columns) if name not in dropped]
     policy = ""
     if missing == "error" and lost[:, used].any():
-        words = missing_in_words(frame, lost)
+        words = missing_in_words(frame.iloc[:, used], lost[:, used])
         problems.append(
             TableProblem("", f"Input contains NaN: missing values in {words}", "", bool(absent[:, used].any()))
         )
-        labels = any(look.used_as == "categorical" or types.get(look.name) == "category" for look in columns)
+        labels = any(
+            types.get(look.name) == "category" or (look.used_as == "categorical" and look.name not in types)
+            for look in columns
+            if look.name not in dropped
+        )
         policy = _policy(lost[:, used], labels=labels)
-    return Look(tuple(columns), tuple(problems), policy, types)
+    return Look(tuple(columns), tuple(problems), policy, {k: v for k, v in types.items() if k not in dropped}, na)
+
+
+def _markers(frame: "pd.DataFrame", problems: list[TableProblem]) -> tuple[str, ...]:
+    """Return the markers of missing values that are values in no other column."""
+    found = dict.fromkeys(problem.marker for problem in problems if problem.marker)
+    marked = {(problem.column, problem.marker) for problem in problems}
+    return tuple(
+        marker
+        for marker in found
+        if all((name, marker) in marked for name in frame if is_marker(frame[name], marker).any())
+    )
 
 
 def complete_error(error: DataError, frame: "pd.DataFrame", **policies: Any) -> DataError:
@@ -163,85 +198,61 @@ def _policy(lost: Bools, *, labels: bool) -> str:
     return "drop" if whole.mean() >= ENOUGH_COMPLETE and whole.sum() >= MIN_ROWS else "impute"
 
 
-def _no_numbers(frame: "pd.DataFrame", types: Mapping[str, str]) -> Bools:
-    """Return the cells that are missing once text is read as numbers."""
-    from drbo.data.checks.types import typed
-
-    numbers = {name: kind for name, kind in types.items() if kind == "number"}
-    if not numbers:
-        return np.zeros(frame.shape, dtype=bool)
-    return missing_cells(typed(frame, numbers))
-
-
 def _column(name: str, column: "pd.Series[Any]", absent: Bools) -> tuple[ColumnLook, list[TableProblem]]:
     """Describe one column, and say what is wrong with it."""
     share = float(absent.mean())
+    unit = _unit(column[~absent])
     try:
         read = read_column(name, column, absent)
     except DataError as error:
-        holds = "dates" if isinstance(error, DateError) else "nothing" if absent.all() else "text"
-        remedy: Remedy = "number" if isinstance(error, NumberTextError) else "drop"
-        cells = column[~absent].astype(str)
-        some = ", ".join(cells.iloc[:2].tolist())
-        return ColumnLook(name, holds, share, f"such as {some:.60}" if len(cells) else "", "-"), [
-            TableProblem(name, error.message, remedy, blocks=True)
-        ]
+        return _refused(name, column[~absent], share, unit, error)
     values = read.values[~absent]
     if read.levels is not None:
         more = ", ..." if len(read.levels) > SHOWN_LEVELS else ""
         words = f"{len(read.levels)} levels: {', '.join(read.levels[:SHOWN_LEVELS])}{more}"
         holds = "booleans" if read.levels == ("False", "True") else "text"
-        return ColumnLook(name, holds, share, words, "categorical"), _rare(name, values)
+        look = ColumnLook(name, holds, share, words, "categorical")
+        if unit:
+            return look, [TableProblem(name, _unit_words(name, unit), "number", blocks=False)]
+        return look, text_markers(name, read.levels) + (rare(name, values) or ordered_text(name, read.levels))
     low, high = float(values.min()), float(values.max())
     whole = bool((values == np.round(values)).all())
     words = f"mean {values.mean():.4g}, sd {values.std():.4g}, from {low:.4g} to {high:.4g}"
     look = ColumnLook(name, "whole numbers" if whole else "numbers", share, words, "numeric")
-    some_values = values[:LOOKED_AT]
-    doubts = _counter(name, some_values) or _rare(name, values) or _codes(name, some_values) if whole else []
-    return look, doubts or _rare(name, values)
+    marks = number_markers(name, values)
+    rest = values[~np.isin(values, [float(one.marker) for one in marks])]
+    some = rest[:LOOKED_AT]
+    doubts = counter(name, some) or rare(name, rest) or codes(name, some) if whole else rare(name, rest)
+    return look, marks + doubts
 
 
-def _counter(name: str, values: Floats) -> list[TableProblem]:
-    """Name a column that numbers the rows, or that names them by numbers."""
-    if len(values) < MIN_COUNTED:
-        return []
-    if (np.diff(values) == 1).all():
-        return [
-            TableProblem(
-                name, f"column '{name}' only counts the rows ({values[0]:g}, {values[1]:g}, ...)", "drop", False
-            )
-        ]
-    if _IDENTIFIER.search(name) and len(np.unique(values)) == len(values):
-        return [
-            TableProblem(
-                name, f"column '{name}' is an identifier: every row has a different whole number", "drop", False
-            )
-        ]
-    return []
+def _refused(
+    name: str, cells: "pd.Series[Any]", share: float, unit: str | None, error: DataError
+) -> tuple[ColumnLook, list[TableProblem]]:
+    """Describe a column that a fit refuses, and say what solves it."""
+    if isinstance(error, InfinityError):
+        numbers = cells.to_numpy(dtype=np.float64)
+        signs = [marker for marker, value in (("inf", np.inf), ("-inf", -np.inf)) if (numbers == value).any()]
+        look = ColumnLook(name, "numbers", share, f"{int(np.isinf(numbers).sum())} infinite", "-")
+        return look, [TableProblem(name, error.message, "", blocks=True, marker=marker) for marker in signs]
+    holds = "dates" if isinstance(error, DateError) else "text" if len(cells) else "nothing"
+    text, remedy = error.message, "number" if isinstance(error, NumberTextError) else "drop"
+    if unit:
+        text, remedy = _unit_words(name, unit), "number"
+    some = ", ".join(cells.iloc[:2].astype(str).tolist())
+    look = ColumnLook(name, holds, share, f"such as {some:.60}" if len(cells) else "", "-")
+    return look, [TableProblem(name, text, remedy, blocks=True)]
 
 
-def _rare(name: str, values: Floats) -> list[TableProblem]:
-    """Name a column with the same value in nearly all rows; one that is the same in all rows is refused elsewhere."""
-    low, high = float(values.min()), float(values.max())
-    if is_constant(low, high):
-        return []
-    found, counts = np.unique(values[:: -(-len(values) // LOOKED_AT)], return_counts=True)  # rows may be sorted
-    share = float(np.mean(values == found[counts.argmax()]))
-    if share < NEARLY_CONSTANT:
-        return []
-    return [TableProblem(name, f"column '{name}' has the same value in {100 * share:.1f}% of the rows", "drop", False)]
+def _unit(cells: "pd.Series[Any]") -> str | None:
+    """Return the unit that stands in the cells of a column, which are numbers otherwise."""
+    texts = cells.unique().tolist() if cells.dtype.kind == "O" else []
+    return shared_unit(texts) if texts and all(isinstance(cell, str) for cell in texts) else None
 
 
-def _codes(name: str, values: Floats) -> list[TableProblem]:
-    """Name whole numbers that could be codes of categories."""
-    levels = np.unique(values)
-    if not 2 <= len(levels) <= FEW_CODES or len(values) < ROWS_PER_CODE * len(levels):
-        return []
-    if levels[0] not in (0, 1) or (np.diff(levels) != 1).any():
-        return []
-    shown = ", ".join(f"{level:g}" for level in levels)
-    text = f"column '{name}' has only the values {shown}, which look like codes of categories"
-    return [TableProblem(name, text, "category", blocks=False)]
+def _unit_words(name: str, unit: str) -> str:
+    """Say that numbers have a unit."""
+    return f"column '{name}' contains numbers with the unit {unit!r:.40}"
 
 
 def _is_discrete(column: "pd.Series[Any]") -> bool:

@@ -37,6 +37,10 @@ class NumberTextError(DataError):
     """A column holds numbers as text, or numbers and a few other cells."""
 
 
+class InfinityError(DataError):
+    """A column of numbers has a cell that is infinite."""
+
+
 class DateError(DataError):
     """A column holds dates or times."""
 
@@ -93,9 +97,9 @@ def read_numbers(name: str, values: Floats) -> Column:
     low, high = float(values.min()), float(values.max())
     if np.isinf(low) or np.isinf(high):
         row = int(np.flatnonzero(np.isinf(values))[0])
-        raise DataError(
+        raise InfinityError(
             f"Input contains infinity: column '{name}', row {row} is {values[row]}",
-            hint="replace it with a finite number, or drop the row",
+            hint='correct or drop the row, or read the cell as missing with na=["inf"] (--na inf)',
         )
     if max(-low, high) > LARGEST:
         row = int(np.argmax(np.abs(values)))

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from drbo.data.reading.number_text import with_columns
 from drbo.errors import DataError, SettingsError, name_hint
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def _in_order(frame: "pd.DataFrame", time: str | None, group: str | None) -> tup
     if time is None:
         return frame, ()
     moments = _as_time(frame[time])
-    ordered = frame.assign(**{time: moments}).sort_values(time, kind="stable")
+    ordered = with_columns(frame, {time: moments}).sort_values(time, kind="stable")
     if bool(moments.isna().any()):
         row = int(np.argmax(moments.isna().to_numpy()))
         raise DataError(

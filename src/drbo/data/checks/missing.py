@@ -1,10 +1,13 @@
 """Missing values: where they are, and how each policy describes what it does with them."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from drbo.arrays import Bools
+from drbo.data.checks.columns import is_number_text
+from drbo.data.reading.number_text import with_columns
 from drbo.errors import DataError
 
 if TYPE_CHECKING:
@@ -44,6 +47,58 @@ def missing_cells(frame: "pd.DataFrame") -> Bools:
         if pd.api.types.is_object_dtype(column) or pd.api.types.is_string_dtype(column):
             found[:, place] |= [isinstance(cell, str) and not cell.strip() for cell in column.tolist()]
     return found
+
+
+def without_markers(frame: "pd.DataFrame", markers: Sequence[str], notes: list[str]) -> "pd.DataFrame":
+    """Return a table without the cells that mean that a value is missing; what was found is added to the notes.
+
+    A column of text whose other cells are all numbers is one of numbers then.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"wage": [12.0, -99, 15], "dose": ["5", "*", "7"], "arm": ["a", "b", "*"]})
+    >>> without_markers(frame, ["*", "-99"], []).to_dict("list")
+    {'wage': [12.0, nan, 15.0], 'dose': [5.0, nan, 7.0], 'arm': ['a', 'b', nan]}
+    """
+    import pandas as pd
+
+    new, counts = dict[str, Any](), dict.fromkeys(markers, 0)
+    for name in frame.columns if markers else ():
+        column, lost = frame[name], np.zeros(len(frame), dtype=bool)
+        for marker in markers:
+            found = is_marker(column, marker)
+            counts[marker] += int(found.sum())
+            lost |= found
+        if not lost.any():
+            continue
+        kept = column.mask(lost)
+        if column.dtype.kind == "O":
+            cells = kept[~missing_cells(frame[[name]])[:, 0] & ~lost].tolist()
+            if cells and all(isinstance(cell, str) and is_number_text(cell) for cell in cells):
+                kept = pd.to_numeric(kept.where(kept.notna(), None), errors="coerce")
+        new[name] = kept
+    notes += [f"{marker!r:.40} means missing in {count} cells" for marker, count in counts.items()]
+    return with_columns(frame, new)
+
+
+def is_marker(column: "pd.Series[Any]", marker: str) -> Bools:
+    """Return (n,) True for the cells that are this text, or this number."""
+    import pandas as pd
+
+    number = float(marker) if is_number_text(marker) or marker.lstrip("+-").lower() == "inf" else None
+    types = pd.api.types
+    if types.is_numeric_dtype(column) and not types.is_bool_dtype(column):
+        return np.zeros(len(column), dtype=bool) if number is None else (column == number).fillna(False).to_numpy(bool)
+    return np.array(
+        [
+            cell.strip() == marker
+            if isinstance(cell, str)
+            else number is not None and isinstance(cell, int | float) and cell == number
+            for cell in column.tolist()
+        ],
+        dtype=bool,
+    )
 
 
 def refuse(frame: "pd.DataFrame", missing: Bools) -> None:

@@ -18,7 +18,7 @@ from drbo.data.checks.experiments import Experiments, split_experiments
 from drbo.data.checks.groups import in_larger_groups, split_groups, within_groups
 from drbo.data.checks.missing import complete_rows, missing_cells, note, table_policy
 from drbo.data.checks.summed import check_missing, checked_sums
-from drbo.data.checks.types import typed
+from drbo.data.checks.types import declared
 from drbo.data.checks.weights import checked_weights, weights_in_words
 from drbo.data.reading.frames import as_frame
 from drbo.data.series.clock import split_time
@@ -78,7 +78,7 @@ class Preparation:
     parts: bool = False
 
     def _frame(self, X: Any) -> "pd.DataFrame":
-        return typed(as_frame(X), self.policy.types)
+        return declared(as_frame(X), self.policy)
 
     def variables(self, X: Any) -> Any:
         """Return what is passed to a fit without the columns of weights, of groups or of experiments."""
@@ -129,7 +129,7 @@ class Preparation:
         if split_groups(self._frame(X), self.design.groups)[1] is not None:
             return self._grouped(X, sample_weight)
         told = list[str]()
-        frame = typed(as_frame(X), self.policy.types, told)
+        frame = declared(as_frame(X), self.policy, told)
         weights = None if sample_weight is None else self._weights(sample_weight, frame)
         if weights is not None:
             frame, weights = frame.loc[weights > 0], weights[weights > 0]
@@ -181,6 +181,7 @@ class Preparation:
             ("experiments", self.design.experiment),
             ("groups", self.design.groups or None),
             ("types", self.policy.types),
+            ("markers of missing values", self.policy.na or None),
             ("sample weights", sample_weight),
         ):
             if other is not None:
@@ -239,7 +240,7 @@ class Preparation:
         alone = int((np.bincount(codes) == 1).sum())
         kept = frame.loc[used].reset_index(drop=True)
         missing_left: Missing = "error" if self.policy.missing == "drop" else self.policy.missing
-        policy = replace(self.policy, types=None, missing=missing_left)
+        policy = replace(self.policy, types=None, na=(), missing=missing_left)
         data = Preparation(replace(self.design, groups=None), policy).prepare(kept)
         table, notes = within_groups(data.table, codes[used], **self._columns_policy)
         if self.policy.missing == "drop" and (missing := missing_cells(frame)).any():
@@ -254,7 +255,7 @@ class Preparation:
         if sample_weight is not None:
             raise SettingsError("sample weights cannot be combined with rows that have a past", hint="omit the weights")
         told = list[str]()
-        frame, clock = split_time(typed(as_frame(X), self.policy.types, told), self.design)
+        frame, clock = split_time(declared(as_frame(X), self.policy, told), self.design)
         policy: Any = "error" if self.policy.missing == "error" else "keep"
         try:
             table, notes = check_table(frame, **self._columns_policy, missing=policy)

@@ -1,11 +1,14 @@
 """What a person says that columns hold: numbers, categories, or ordered levels."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from drbo.data.checks.columns import is_number_text, shortened
-from drbo.data.checks.missing import missing_cells
-from drbo.data.reading.number_text import written_numbers
+from drbo.data.checks.missing import missing_cells, without_markers
+from drbo.data.reading.number_text import with_columns, written_numbers
+from drbo.design import DataPolicy
 from drbo.errors import DataError, SettingsError, name_hint
 
 if TYPE_CHECKING:
@@ -14,14 +17,22 @@ if TYPE_CHECKING:
 #: What a column can be declared as; an order, such as ``low<medium<high``, is a type, too.
 TYPES = ("number", "category", "ordered")
 SHOWN_CELLS = 3
+_WITH_UNIT = re.compile(r"\s*([+-]?[\d.,]*\d)\s*([a-zA-Zµμ°Ω%][\w/%°²³^.*-]{0,9})\s*")
+
+
+def declared(frame: "pd.DataFrame", policy: DataPolicy, notes: list[str] | None = None) -> "pd.DataFrame":
+    """Return a table without markers of missing values, whose columns are what a person says they are."""
+    notes = [] if notes is None else notes
+    return typed(without_markers(frame, policy.na, notes), policy.types, notes)
 
 
 def typed(frame: "pd.DataFrame", types: Mapping[str, str] | None, notes: list[str] | None = None) -> "pd.DataFrame":
     """Return a table whose columns are what a person says they are; what that changes is added to the notes.
 
-    ``number``: cells that are no numbers become missing, and dates become days since the first one. ``category``: each
-    value is a level. ``ordered``: the levels count 1, 2, 3, ... in their order, which is that of the numbers, or is
-    given, as in ``low<medium<high``.
+    A name with ``*`` or ``?`` stands for all columns that it matches, such as ``A*``; a type of a column itself counts
+    more. ``number``: cells that are no numbers become missing, a unit that all of them share is left out, and dates
+    become days since the first one. ``category``: each value is a level. ``ordered``: the levels count 1, 2, 3, ... in
+    their order, which is that of the numbers, or is given, as in ``low<medium<high``.
 
     Examples
     --------
@@ -32,8 +43,7 @@ def typed(frame: "pd.DataFrame", types: Mapping[str, str] | None, notes: list[st
     """
     notes = [] if notes is None else notes
     new = {}
-    for name, kind in (types or {}).items():
-        _check_name(name, list(frame.columns))
+    for name, kind in _by_column(types or {}, [str(name) for name in frame.columns]).items():
         column = frame[name].mask(missing_cells(frame[[name]])[:, 0])
         if kind == "number":
             new[name] = _numbers(name, column, notes)
@@ -46,12 +56,18 @@ def typed(frame: "pd.DataFrame", types: Mapping[str, str] | None, notes: list[st
                 f"the type of column '{name}' must be one of {', '.join(TYPES)}, got {kind!r:.80}",
                 hint="an order can also be given, as in low<medium<high",
             )
-    return frame.assign(**new) if new else frame
+    return with_columns(frame, new)
 
 
-def _check_name(name: str, names: list[str]) -> None:
-    if name not in names:
-        raise SettingsError(f"types: there is no column '{name:.80}'", hint=name_hint(name, names))
+def _by_column(types: Mapping[str, str], names: list[str]) -> dict[str, str]:
+    """Return the type of every column that has one: by its name, or by the last pattern that it matches."""
+    found = dict[str, str]()
+    for name, kind in types.items():
+        matching = [] if name in names else [one for one in names if one not in types and fnmatchcase(one, name)]
+        if name not in names and not any(fnmatchcase(one, name) for one in names):
+            raise SettingsError(f"types: there is no column '{name:.80}'", hint=name_hint(name, names))
+        found |= dict.fromkeys([name] if name in names else matching, kind)
+    return found
 
 
 def _numbers(name: str, column: "pd.Series[Any]", notes: list[str]) -> "pd.Series[Any]":
@@ -61,15 +77,12 @@ def _numbers(name: str, column: "pd.Series[Any]", notes: list[str]) -> "pd.Serie
         return _days(column)
     if pd.api.types.is_numeric_dtype(column):
         return column.astype(float)
-    values, wrong = {}, list[str]()
-    for cell in column.dropna().unique().tolist():
-        if not isinstance(cell, str):
-            values[cell] = cell if isinstance(cell, int | float) else None
-        else:
-            way = written_numbers([cell])
-            values[cell] = float(cell) if is_number_text(cell) else way.values[cell] if way else None
-        if values[cell] is None:
-            wrong.append(str(cell))
+    cells = column.dropna().unique().tolist()
+    values = {cell: _number(cell) for cell in cells}
+    if (unit := shared_unit(cells)) is not None:
+        values |= {cell: _number(_WITH_UNIT.sub(r"\1", cell)) for cell in cells if isinstance(cell, str)}
+        notes.append(f"column '{name}': the unit {unit!r:.40} is left out")
+    wrong = [str(cell) for cell, value in values.items() if value is None]
     if wrong and len(wrong) == len(values):
         if (days := pd.to_datetime(column, format="ISO8601", errors="coerce")).notna().sum() == column.notna().sum():
             return _days(days)
@@ -80,6 +93,27 @@ def _numbers(name: str, column: "pd.Series[Any]", notes: list[str]) -> "pd.Serie
         some = shortened([repr(cell)[:40] for cell in wrong], SHOWN_CELLS)
         notes.append(f"column '{name}': cells that are not numbers are missing: {some}")
     return column.map(values).astype(float)
+
+
+def _number(cell: Any) -> float | None:
+    """Return what a cell is as a number; None: it is none."""
+    if not isinstance(cell, str):
+        return cell if isinstance(cell, int | float) else None
+    way = written_numbers([cell])
+    return float(cell) if is_number_text(cell) else way.values[cell] if way else None
+
+
+def shared_unit(cells: Iterable[Any]) -> str | None:
+    """Return the unit that stands after numbers in a column, such as kg; None: there is none, or there are several.
+
+    Examples
+    --------
+    >>> shared_unit(["12.3 kg", "11 kg", "15"]), shared_unit(["12 kg", "300 g"]), shared_unit(["1 or 2", "a"])
+    ('kg', None, None)
+    """
+    texts = [cell for cell in cells if isinstance(cell, str) and not is_number_text(cell)]
+    units = {match[2] if (match := _WITH_UNIT.fullmatch(text)) else "" for text in texts}
+    return units.pop() or None if len(units) == 1 else None
 
 
 def _days(column: "pd.Series[Any]") -> "pd.Series[Any]":

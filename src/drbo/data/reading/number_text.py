@@ -1,7 +1,7 @@
 """Numbers written as text: with decimal commas, thousands marks, currency signs, or words for a missing value."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from drbo.errors import first_of
@@ -115,7 +115,22 @@ def numbers_from_text(
             found[name] = _written(texts[name], None, most)
     numbers = {name: texts[name].map(way.values).astype(float) for name, way in found.items() if way is not None}
     notes += _in_words({name: way for name, way in found.items() if way is not None})
-    return frame.assign(**numbers) if numbers else frame
+    return with_columns(frame, numbers)
+
+
+def with_columns(frame: "pd.DataFrame", new: Mapping[str, Any]) -> "pd.DataFrame":
+    """Return a frame with new columns in place of its own, whatever these are called.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> with_columns(pd.DataFrame({"self": [1], "x": [2]}), {"self": [3]}).to_dict("list")
+    {'self': [3], 'x': [2]}
+    """
+    found = frame.copy(deep=False)
+    for name, column in new.items():
+        found[name] = column
+    return found
 
 
 def _text_columns(frame: "pd.DataFrame") -> list[str]:

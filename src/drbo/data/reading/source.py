@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_ch
 from drbo.data.files.files import refusing
 from drbo.data.files.packed import InputLimit
 from drbo.data.reading.guard import releasing
+from drbo.data.reading.number_text import with_columns
 from drbo.deadline import current
 from drbo.errors import DataError, SettingsError, name_hint
 
@@ -266,7 +267,7 @@ def frame_of(batch: Any) -> "pd.DataFrame":
     lost = [name for name in batch.schema.names if name not in frame.columns] if hasattr(batch, "num_rows") else []
     if not lost:
         return frame
-    frame = frame.reset_index(drop=True).assign(**{name: batch.column(name).to_pandas() for name in lost})
+    frame = with_columns(frame.reset_index(drop=True), {name: batch.column(name).to_pandas() for name in lost})
     return frame[list(batch.schema.names)]
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from drbo.arrays import Ints
 from drbo.data.reading.guard import releasing
+from drbo.data.reading.number_text import with_columns
 from drbo.data.reading.source import Source, frames_of
 from drbo.deadline import current
 from drbo.errors import DataError
@@ -142,7 +143,7 @@ def _alike(pieces: Iterable["pd.DataFrame"], where: str) -> Iterator["pd.DataFra
                     f"{where}, block {number}: column '{name}' contains {words[1]}, but {words[0]} before",
                     hint="correct the column, or leave it out with --drop",
                 )
-        yield piece.assign(**changed)[names]
+        yield with_columns(piece, changed)[names]
 
 
 def _check_size(cells: int, where: str) -> None:
