@@ -45,9 +45,9 @@ class ParameterSet(NamedParameters):
         """Return the call that makes it, without defaults; arrays and tables are shown by their name."""
         given = {one.name: (getattr(self, one.name), one.default) for one in fields(self)}  # type: ignore[arg-type]
         shown = {
-            name: name if np.ndim(value) else repr(value)
+            name: name if np.ndim(value) and not isinstance(value, tuple) else repr(value)
             for name, (value, default) in given.items()
-            if np.ndim(value) or value != default
+            if (np.ndim(value) and not isinstance(value, tuple)) or value != default
         }
         return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in shown.items())})"
 

@@ -109,9 +109,7 @@ def test_the_printed_command_is_taken_by_a_fit(run: Run) -> None:
     assert given["--root"] == "latitude"
     fitted = run(*words[1:], "--max-evals", 5, "--set", "claims=false", "--set", "imputations=2")
     assert fitted.exit_code == 0, fitted.stderr
-    Path("run.toml").write_text(
-        '[fit]\ndata = "field.csv"\nna = ["inf", "-99"]\ncolumns = ["yield", "wage", "soil"]\n'
-    )
+    Path("run.toml").write_text('[fit]\ndata = "field.csv"\nna = ["inf", "-99"]\ncolumns = ["yield", "wage", "soil"]\n')
     again = run("fit", "--config", "run.toml", "--missing", "drop", "--max-evals", 5)
     assert again.exit_code == 0, again.stderr
     assert "'-99' means missing in" in again.stderr

@@ -124,3 +124,12 @@ def test_policies_are_kept(good):
     frame = good.assign(one=1.0, copy=good["y"])
     assert {problem.column for problem in look_at(frame).problems} == {"one", "y"}
     assert look_at(frame, on_constant="drop", on_collinear="keep").problems == ()
+
+
+def test_many_columns_are_not_imputed_where_complete_rows_are_enough(rng):
+    frame = pd.DataFrame(rng.normal(size=(400, 25))).rename(columns=str).assign(word=["a", "b"] * 200)
+    frame.loc[:99, "0"] = np.nan
+    assert look_at(frame).missing == "drop"
+    look = look_at(frame[:200])
+    assert look.missing == "impute"
+    assert "to impute 26 columns takes minutes" in look.problems[-1].text

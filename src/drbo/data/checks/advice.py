@@ -37,8 +37,11 @@ if TYPE_CHECKING:
 
 #: Numbers with so few different values are counted as categories if all columns are.
 CODES = 10
+IMPUTED = "each of the imputed tables is searched (fewer with --set imputations=3, or DataPolicy(imputations=3))"
 #: With at least this share of complete rows, the others can be dropped.
 ENOUGH_COMPLETE = 0.9
+#: Ten imputed tables of more columns take minutes; so many complete rows per column are enough without them.
+QUICKLY_IMPUTED, ROWS_PER_COLUMN = 20, 10
 SHOWN_LEVELS = 5
 
 
@@ -168,6 +171,10 @@ def look_at(
             if look.name not in dropped
         )
         policy = _policy(lost[:, used], labels=labels)
+        if policy == "impute" and len(used) > QUICKLY_IMPUTED:
+            problems.append(
+                TableProblem("", f"to impute {len(used)} columns takes minutes: {IMPUTED}", "", blocks=False)
+            )
     return Look(tuple(columns), tuple(problems), policy, {k: v for k, v in types.items() if k not in dropped}, na)
 
 
@@ -192,10 +199,12 @@ def complete_error(error: DataError, frame: "pd.DataFrame", **policies: Any) -> 
 
 def _policy(lost: Bools, *, labels: bool) -> str:
     """Return what to do about missing values: EM needs numbers, and few rows with a hole can be dropped."""
-    whole = ~lost.any(axis=1)
+    whole, columns = ~lost.any(axis=1), lost.shape[1]
     if not labels:
         return "em"
-    return "drop" if whole.mean() >= ENOUGH_COMPLETE and whole.sum() >= MIN_ROWS else "impute"
+    few_lost = whole.mean() >= ENOUGH_COMPLETE and whole.sum() >= MIN_ROWS
+    slow = columns > QUICKLY_IMPUTED and whole.sum() >= ROWS_PER_COLUMN * columns
+    return "drop" if few_lost or slow else "impute"
 
 
 def _column(name: str, column: "pd.Series[Any]", absent: Bools) -> tuple[ColumnLook, list[TableProblem]]:
