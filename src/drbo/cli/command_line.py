@@ -38,6 +38,6 @@ def _given(context: click.Context, changes: Mapping[str, str], left_out: Sequenc
             arguments += map(str, value) if isinstance(value, tuple) else [str(value)]
         elif given and value is not None and name not in left_out:  # a file of options is read, not a value
             flag = max(parameter.opts, key=len)
-            values: Sequence[Any] = value if parameter.multiple else [value]  # type: ignore[assignment]
+            values: Sequence[Any] = value if parameter.multiple else [value]
             options += [flag] if parameter.is_flag else [word for item in values for word in (flag, str(item))]
     return [*arguments, *options]
