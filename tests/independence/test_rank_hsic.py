@@ -14,6 +14,7 @@ from drbo.independence.rank_hsic import (
     category_features,
     independence,
     rank_features,
+    share_of_rows,
 )
 
 
@@ -151,3 +152,30 @@ def test_more_than_a_thousand_rows_count_as_a_thousand(rng):
 def test_independent_columns_pass_whatever_their_number_of_rows(rng):
     p_values = [independence(*map(rank_features, rng.normal(size=(2, 3000)))).p_value for _ in range(100)]
     assert min(p_values) > 0.01
+
+
+def _series(rng, memory, n=500):
+    noise = rng.normal(size=n + 100)
+    for t in range(1, n + 100):
+        noise[t] += memory * noise[t - 1]
+    return rank_features(noise[100:])
+
+
+def test_series_that_know_their_order_are_rejected_at_about_the_nominal_rate():
+    found = []
+    for seed in range(150):
+        rng = np.random.default_rng(seed)
+        left, right = _series(rng, 0.8), _series(rng, 0.8)
+        pairs = (left, right), (left.of_series, right.of_series)
+        found.append([independence(*pair).p_value < 0.05 for pair in pairs])
+    without, with_order = np.mean(found, axis=0)
+    assert without > 0.2
+    assert with_order <= stats.binom.ppf(0.999, 150, 0.05) / 150
+
+
+def test_only_rows_that_are_alike_on_both_sides_count_as_fewer(rng):
+    memory, none = _series(rng, 0.9), _series(rng, 0.0)
+    assert share_of_rows(memory, memory) == 1.0
+    assert share_of_rows(memory.of_series, none.of_series) > 0.9
+    assert share_of_rows(memory.of_series, _series(rng, 0.9).of_series) < 0.5
+    assert independence(memory.of_series, none) == independence(memory, none)

@@ -21,6 +21,23 @@ from drbo.independence.residual_tests import (
 from drbo.independence.residuals import AdditiveRegressions, linear_residual
 
 
+def test_rows_that_depend_on_their_neighbours_are_tested_in_order(rng):
+    walks = np.cumsum(rng.normal(size=(200, 2)), axis=0)
+    table = Statistics.from_array(walks).counting_as(0.1).take(rng.permutation(200), np.arange(2))
+    assert np.array_equal(rows_to_test(table, 0).values, walks)
+    assert rows_to_test(replace(table, order=None), 0).n_rows == 20
+    halves = replace(table, weights=np.where(np.arange(200) < 100, 0.1, 1e-6))
+    assert rows_to_test(halves, 0).n_rows == 100
+    aware, unaware = TableTests(table).by("splines"), ResidualTests(walks)
+    assert aware.share_of_rows(0, 1, ()) < 0.5 < unaware.share_of_rows(0, 1, ()) == 1.0
+    assert aware.pair(0, 1, ()).p_value > unaware.pair(0, 1, ()).p_value
+    cause, noise = rng.normal(size=(2, 201))
+    late = np.column_stack([cause[1:], cause[:-1] + noise[1:]])
+    tests = TableTests(Statistics.from_array(late).counting_as(0.5)).by("splines")
+    assert tests.beside(0, 1, ()).p_value < 1e-6
+    assert unaware.beside(0, 1, ()) == Independence(1.0, 0.0)
+
+
 def _pair(rng, n=300):
     x = rng.uniform(-1, 1, size=n)
     return np.column_stack([x, np.exp(x) + 0.3 * rng.normal(size=n)])

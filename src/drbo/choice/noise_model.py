@@ -138,7 +138,7 @@ def _rows(table: Statistics) -> Statistics:
     if len(rows) > most:
         rows = rows[np.sort(np.random.default_rng(0).choice(len(rows), most, replace=False))]
     varies = np.ptp(table.values[np.ix_(rows, columns)], axis=0) > 0
-    return replace(table.take(rows, columns[varies]), weights=None)
+    return replace(table.take(rows, columns[varies]), weights=None, order=None)
 
 
 def _passed(

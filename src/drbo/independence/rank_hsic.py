@@ -29,6 +29,8 @@ MIN_ROWS = 10
 #: More rows estimate the dependence better, but count as no more than this: exact tests of many rows reject every real
 #: table for deviations that do not matter.
 MOST_WORTH = 1_000
+#: Rows are taken to be no more like the rows before them than this.
+MOST_ALIKE = 0.999
 
 
 class RankFeatures(NamedTuple):
@@ -39,6 +41,13 @@ class RankFeatures(NamedTuple):
     squares: float  # trace of K^2
     cubes: float  # trace of K^3
     diagonal: float  # sum of the squared diagonal of K
+    lagged: float = 0.0  # autocorrelation of the features with the row before, where that matters
+
+    @property
+    def of_series(self) -> "RankFeatures":
+        """The same of rows in an order in which neighbours may be alike."""
+        alike = float((self.features[1:] * self.features[:-1]).sum()) / max(self.total, 1e-300)
+        return self._replace(lagged=min(max(alike, 0.0), MOST_ALIKE))
 
     @classmethod
     def centred(cls, features: Floats) -> "RankFeatures":
@@ -100,6 +109,7 @@ def independence(left: RankFeatures, right: RankFeatures) -> Independence:
     p-value is the one that the same dependence would have in 1,000 rows: what the statistic exceeds its mean under
     independence by grows with the rows and is scaled down. The effect size is a kernel correlation: the root of the
     share that the statistic takes of its largest value, after its mean under independence was subtracted from both.
+    Rows that are like the rows before them count as fewer (:func:`share_of_rows`).
 
     Examples
     --------
@@ -116,9 +126,28 @@ def independence(left: RankFeatures, right: RankFeatures) -> Independence:
         return Independence(1.0, 0.0)
     statistic = _core.cross_squares(left.features, right.features)
     mean, variance, skewness = _null_moments(left, right, n)
-    excess = (statistic - mean) / max((left.squares * right.squares) ** 0.5 - mean, 1e-300)
-    counted = mean + (statistic - mean) * min(1.0, MOST_WORTH / n)
+    share = share_of_rows(left, right)
+    excess = (statistic - mean / share) / max((left.squares * right.squares) ** 0.5 - mean / share, 1e-300)
+    counted = mean + (statistic - mean / share) * min(share, MOST_WORTH / n)
     return Independence(_gamma_tail(counted, mean, variance, skewness), min(max(excess, 0.0), 1.0) ** 0.5)
+
+
+def share_of_rows(left: RankFeatures, right: RankFeatures) -> float:
+    """Return how many independent rows a row of two series is worth for a test of their independence.
+
+    The statistic of two series whose features have the autocorrelations r and s, each of order 1, is
+    (1 + rs) / (1 - rs) times as large under independence (Bartlett 1935).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> steps = np.random.default_rng(0).normal(size=(2, 500))
+    >>> noise, walk = (rank_features(column).of_series for column in (steps[0], np.cumsum(steps[1])))
+    >>> share_of_rows(noise, walk) > 0.9, share_of_rows(walk, walk) < 0.1
+    (True, True)
+    """
+    both = left.lagged * right.lagged
+    return (1.0 - both) / (1.0 + both)
 
 
 def _null_moments(left: RankFeatures, right: RankFeatures, n: int) -> tuple[float, float, float]:

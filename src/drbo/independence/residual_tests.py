@@ -18,6 +18,7 @@ from drbo.independence.rank_hsic import (
     category_features,
     independence,
     rank_features,
+    share_of_rows,
 )
 from drbo.independence.residuals import AdditiveRegressions, NoiseModel, linear_residual, remember
 
@@ -42,18 +43,20 @@ def rows_to_test(table: Statistics, seed: int) -> Statistics:
     """Return the complete rows of a table, or a random sample of 3,000 of them.
 
     Rows of unequal weight are drawn by weight; the sample is no larger than the effective number of rows. Of rows whose
-    group means were removed, one row of each group is left out.
+    group means were removed, one row of each group is left out. Rows that depend on their neighbours are all there, in
+    order, so that tests see how alike residuals of neighbours are.
 
     Examples
     --------
     >>> rows_to_test(Statistics.from_array(np.arange(8000.0).reshape(4000, 2)), seed=0).n_rows
     3000
     """
-    complete, rng, chances = table.complete_rows, np.random.default_rng(seed), None
+    complete, rng, chances = table.complete_rows.in_order, np.random.default_rng(seed), None
     worth = float(complete.n_rows)
     if complete.weights is not None:
         chances = complete.weights / complete.weights.sum()
-        worth = min(complete.weights.sum(), 1.0 / np.square(chances).sum())  # Kish's effective number
+        counted = complete.weights.sum() if complete.order is None else complete.n_rows
+        worth = min(counted, 1.0 / np.square(chances).sum())  # Kish's effective number
     if complete.groups is not None:
         complete, chances = complete.take(one_left_out(complete.groups, rng), np.arange(complete.n_columns)), None
     n = complete.n_rows
@@ -106,6 +109,7 @@ class Sample(NamedTuple):
     categorical: tuple[int, ...]  # columns that hold codes of categories
     fine: Bools  # (d,) numeric columns with at least 8 distinct values
     testable: Bools  # (d,) of these, columns that do not pile up at an end of their range
+    serial: bool  # rows are in an order in which neighbours depend on each other
 
     @classmethod
     def of(cls, table: Statistics, seed: int, check: Callable[[], None] = lambda: None) -> "Sample":
@@ -125,7 +129,7 @@ class Sample(NamedTuple):
         for j in np.flatnonzero(fine).tolist():
             check()
             values[:, j] = spread_ties(values[:, j], rng)
-        return cls(values, categorical, fine, testable)
+        return cls(values, categorical, fine, testable, rows.order is not None)
 
 
 class ResidualTests:
@@ -136,6 +140,7 @@ class ResidualTests:
     values : (n, d) without missing cells; equal values of numeric columns spread (:func:`spread_ties`).
     categorical : columns that hold codes of categories.
     regression : ``splines`` (additive), ``linear``, or ``ranks``: splines after every column is ranked.
+    serial : the rows are in an order in which neighbours depend on each other.
 
     Examples
     --------
@@ -146,7 +151,14 @@ class ResidualTests:
     (True, True)
     """
 
-    def __init__(self, values: Floats, categorical: Sequence[int] = (), regression: Regression = "splines") -> None:
+    def __init__(
+        self,
+        values: Floats,
+        categorical: Sequence[int] = (),
+        regression: Regression = "splines",
+        serial: bool = False,
+    ) -> None:
+        self._serial = serial
         self._fits = AdditiveRegressions(ranked(values, categorical) if regression == "ranks" else values, categorical)
         self._categorical = frozenset(categorical)
         self._regression = regression
@@ -175,6 +187,21 @@ class ResidualTests:
         """Test what the cause and other columns leave of an effect against what the others leave of the cause."""
         residual = self._residual(effect, (*given, cause), noise)
         return independence(residual, self._residual(cause, given, "additive"))
+
+    def share_of_rows(self, cause: int, effect: int, given: Sequence[int]) -> float:
+        """Return how many independent rows a row is worth for the test of two columns."""
+        return share_of_rows(
+            self._residual(effect, (*given, cause), "additive"), self._residual(cause, given, "additive")
+        )
+
+    def beside(self, cause: int, effect: int, given: Sequence[int]) -> Independence:
+        """Test what is left of an effect against what is left of the cause in the rows before and after it."""
+        if not self._serial:
+            return Independence(1.0, 0.0)
+        residual = self._residual(effect, (*given, cause), "additive").features
+        of_cause = self._residual(cause, given, "additive").features
+        pairs = (residual[1:], of_cause[:-1]), (residual[:-1], of_cause[1:])
+        return weakest(independence(*(RankFeatures.centred(one).of_series for one in pair)) for pair in pairs)
 
     def noises(
         self,
@@ -205,15 +232,18 @@ class ResidualTests:
     def _residual(self, node: int, parents: Sequence[int], noise: NoiseModel) -> RankFeatures:
         key = (node, tuple(sorted(parents)), noise)
         if key not in self._residuals:
-            found = rank_features(self._plain_residual(*key)) if parents else self._column(node)
+            found = self._of_rows(rank_features(self._plain_residual(*key))) if parents else self._column(node)
             remember(self._residuals, key, found)
         return self._residuals[key]
 
     def _column(self, column: int) -> RankFeatures:
         if column not in self._columns:
             build = category_features if column in self._categorical else rank_features
-            self._columns[column] = build(self._fits.values[:, column])
+            self._columns[column] = self._of_rows(build(self._fits.values[:, column]))
         return self._columns[column]
+
+    def _of_rows(self, features: RankFeatures) -> RankFeatures:
+        return features.of_series if self._serial else features
 
 
 def _fits_of(i: int, j: int, given: tuple[int, ...]) -> Iterable[tuple[int, tuple[int, ...]]]:
@@ -240,7 +270,7 @@ class TableTests:
 
     def __init__(self, table: Statistics, seed: int = 0) -> None:
         self.names = table.names
-        self.values, self.categorical, self._fine, self.testable = Sample.of(table, seed, current().check)
+        self.values, self.categorical, self._fine, self.testable, self._serial = Sample.of(table, seed, current().check)
         self._by: dict[Regression, ResidualTests] = {}
 
     def untestable(self, column: int) -> str:
@@ -252,7 +282,7 @@ class TableTests:
     def by(self, regression: Regression) -> ResidualTests:
         """Return the tests with one kind of regression."""
         if regression not in self._by:
-            self._by[regression] = ResidualTests(self.values, self.categorical, regression)
+            self._by[regression] = ResidualTests(self.values, self.categorical, regression, self._serial)
         return self._by[regression]
 
 

@@ -1,5 +1,6 @@
 """The noise check: right where noise is additive, silent where both directions fit, and not fooled by bent scales."""
 
+from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -19,6 +20,7 @@ from drbo.claims.checks.noise_check import (
 from drbo.claims.claim import MAX_EDGES, Context
 from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import Deadline, OutOfTimeError
+from drbo.independence.rank_hsic import Independence
 from drbo.independence.residual_tests import ResidualTests, TableTests
 from drbo.independence.residuals import AdditiveRegressions, smooth_term
 
@@ -334,6 +336,41 @@ def test_without_those_vetoes_they_would(monkeypatch, name, make):
         monkeypatch.setattr(ResidualTests, "classes_gain", lambda *_: -1.0)
     found = _verdicts(make, 1000)
     assert found["reverse"] + found["forward"] >= 5
+
+
+def _slow(rng, n, memory):
+    """Return a cause with a memory, and an effect whose noise has one as well."""
+    x, noise = rng.uniform(-1, 1, size=(2, n))
+    for t in range(1, n):
+        x[t] += 0.8 * x[t - 1]
+        noise[t] += memory * noise[t - 1]
+    return np.column_stack([x, np.tanh(x) + 0.5 * noise])
+
+
+@pytest.mark.parametrize(("memory", "told"), [(0.5, True), (0.97, False)])
+def test_rows_in_a_row_are_told_unless_residuals_are_much_alike(memory, told):
+    verdicts = Counter()
+    for seed in range(10):
+        table = Statistics.from_array(_slow(np.random.default_rng(seed), 1000, memory)).counting_as(0.3)
+        verdicts[NoiseChecks(TableTests(table), FORWARD).check(0, 1).verdict] += 1
+    assert verdicts["reverse"] == 0
+    assert (verdicts["forward"] >= 5) == told
+
+
+def test_an_effect_that_comes_a_row_later_is_not_told(monkeypatch):
+    tables = []
+    for seed in range(10):
+        now = _slow(np.random.default_rng(seed), 1001, 0.0)
+        tables.append(Statistics.from_array(np.column_stack([now[1:, 0], now[:-1, 1]])).counting_as(0.3))
+
+    def told():
+        checks = (NoiseChecks(TableTests(table), FORWARD).check(0, 1) for table in tables)
+        return Counter(one.verdict for one in checks)
+
+    found = told()
+    assert found["forward"] + found["reverse"] == 0
+    monkeypatch.setattr(ResidualTests, "beside", lambda *_: Independence(1.0, 0.0))
+    assert told()["reverse"] + told()["forward"] > 0
 
 
 def test_columns_that_pile_up_at_an_end_of_their_range_are_not_checked(rng):

@@ -259,6 +259,16 @@ def test_rows_may_count_as_less(rng: np.random.Generator) -> None:
     assert rows.n_worth == rows.counting_as(0.5).n_worth * 2 == 30.0
 
 
+def test_rows_that_count_as_less_remember_their_order(rng: np.random.Generator) -> None:
+    x = rng.normal(size=(60, 3))
+    table = Statistics.from_array(x)
+    assert table.in_order is table
+    shuffled = table.counting_as(0.5).take(rng.permutation(60), np.array([2, 0]))
+    assert np.array_equal(shuffled.in_order.values, x[:, [2, 0]])
+    half = shuffled.take(np.arange(30), np.arange(2)).in_order
+    assert np.array_equal(half.values, x[np.sort(shuffled.order[:30])][:, [2, 0]])
+
+
 def test_rows_without_experiments_are_one_control() -> None:
     table = Statistics.from_array(VALUES)
     assert (table.from_experiments, table.runs.labels, table.runs.codes.tolist()) == (False, ("control",), [0] * 4)

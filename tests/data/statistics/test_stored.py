@@ -28,11 +28,14 @@ def _sums(rng):
 
 def test_rows_come_back(rng):
     table = replace(
-        Statistics.from_array(rng.normal(size=(20, 2))), weights=np.arange(1.0, 21), groups=np.arange(20) // 2
+        Statistics.from_array(rng.normal(size=(20, 2))),
+        weights=np.arange(1.0, 21),
+        groups=np.arange(20) // 2,
+        order=rng.permutation(20),
     )
     found = _again(table)
     assert (found.names, found.kinds, found.levels) == (table.names, table.kinds, table.levels)
-    for name in ("values", "weights", "groups"):
+    for name in ("values", "weights", "groups", "order"):
         np.testing.assert_array_equal(getattr(found, name), getattr(table, name))
     assert found.whole
 

@@ -124,12 +124,12 @@ def _misfits(
             rows = np.sort(rng.choice(rows, MOST_ROWS, replace=False))
         if len(rows) < MIN_ROWS:
             continue
-        values, categorical, testable, _ = Sample.of(table.take(rows, np.arange(table.n_columns)), seed)
+        sample = Sample.of(table.take(rows, np.arange(table.n_columns)), seed)
         with one_blas_thread():
-            tests = ResidualTests(values, categorical, regression)
-            for node in np.flatnonzero(testable & (kinds[code] != "hard")).tolist():
+            tests = ResidualTests(sample.values, sample.categorical, regression, sample.serial)
+            for node in np.flatnonzero(sample.testable & (kinds[code] != "hard")).tolist():
                 current().check()
-                causes = np.flatnonzero(dag[:, node] & (np.ptp(values, axis=0) > 0)).tolist()
+                causes = np.flatnonzero(dag[:, node] & (np.ptp(sample.values, axis=0) > 0)).tolist()
                 if 0 < len(causes) <= MAX_CAUSES:
                     p_values[label, table.names[node]] = tests.family(node, causes).p_value
     level = LEVEL / max(1, len(p_values))

@@ -47,6 +47,11 @@ SCALE_VETO, SHAPE_LEVEL = 0.02, 0.001
 NORMAL_ROWS, NORMAL_LEVELS = 20.0, (0.01, 0.1)
 #: Residuals of an effect that depend on those of any other column, at this corrected level, suggest a hidden cause.
 NOISE_LEVEL = 0.01
+#: Where rows depend on their neighbours, a row must be worth at least so much of an independent one for the test of an
+#: arrow: what makes neighbours alike given the cause may be a hidden cause.
+LEAST_SHARE = 1 / 3
+#: And what the cause leaves of the effect does not depend on the cause in the rows beside it, at this corrected level.
+BESIDE_LEVEL = 0.001
 #: Arrows are not checked if both ends have more causes than this together: such regressions take too long and too many
 #: rows.
 MAX_CAUSES = 8
@@ -91,7 +96,10 @@ class NoiseChecks:
        effect is therefore rather the cause of a bounded effect, or was measured with an error;
     5. the residuals of j are independent of the residuals of all other columns (p > 0.01, corrected for their number),
        because a hidden cause of j would show there;
-    6. two classes of rows do not explain both columns better (:func:`~drbo.independence.latent_classes.classes_gain`).
+    6. two classes of rows do not explain both columns better (:func:`~drbo.independence.latent_classes.classes_gain`);
+    7. where rows depend on their neighbours, what i leaves of j hardly does: a row is worth at least a third of an
+       independent one for the test of i and j (:func:`~drbo.independence.rank_hsic.share_of_rows`). Nor does it depend
+       on i in the row before or after (p > 0.001), as it would if i acted later, or something hidden on both.
 
     ``reverse`` is the mirror image. If both directions are rejected, the residuals are divided by a scale that depends
     on the causes, and the same tests are made; a direction then fits with p > 0.1, is rejected with p < 0.001, and is
@@ -240,10 +248,16 @@ class NoiseChecks:
         return all(one.classes_gain(*ends, self.given(i, j)) <= 0.0 for one in {self._tests, tests})
 
     def _may_mislead(self, side: int, i: int, j: int, noise: CheckedNoise) -> bool:
-        """Tell whether a scale, changing spread or a normal column may have led to the rejection of a direction."""
-        if self._lines.normality((i, j)[side], self.given(i, j)) >= self._normal:
+        """Tell whether a scale, spread, order of rows or normal column may have led to the rejection of a direction."""
+        if self._may_be_serial(1 - side, i, j) or self._lines.normality((i, j)[side], self.given(i, j)) >= self._normal:
             return True
         return noise != "ranks" and (self._may_be_distorted(side, i, j, noise) or self._may_be_scaled(side, i, j))
+
+    def _may_be_serial(self, side: int, i: int, j: int) -> bool:
+        """Tell whether neighbouring rows show that a direction may come from a hidden or an earlier cause."""
+        cause, effect = (i, j) if side == 0 else (j, i)
+        ends = cause, effect, self.given(i, j)
+        return self._tests.share_of_rows(*ends) < LEAST_SHARE or self._tests.beside(*ends).p_value < BESIDE_LEVEL
 
     def _may_be_distorted(self, side: int, i: int, j: int, noise: NoiseModel) -> bool:
         """Tell whether a rejected direction fits after every column is replaced by its normal scores."""

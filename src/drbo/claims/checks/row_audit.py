@@ -1,13 +1,16 @@
-"""The audit of a table as a claim: rows that depend on each other leave no direction supported.
+"""The audit of a table as a claim: the class supports no direction where rows depend on each other.
 
-What neighbouring rows share may be a hidden cause, so that neither the class nor the noise check supports an arrow.
+What neighbouring rows share may be a hidden cause. The noise check allows for such rows itself where it sees their
+order, and supports nothing either where it does not.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from drbo.claims.claim import Claim, Context, Ruling, denials
+from drbo.claims.claim import Claim, Context, Ruling
+from drbo.claims.denial import Denial, Ground
 from drbo.data.checks.audit import audit, audit_arrows
 from drbo.deadline import current
 from drbo.graph.dag import dag_to_cpdag
@@ -44,5 +47,9 @@ class RowAudit(Claim):
         found = replace(found, findings=(*found.findings, *audit_arrows(table, dag, settled & ~settled.T)))
         if not found.is_serial or asked.hidden:
             return Ruling(found)
+        known: tuple[Ground, ...] = (
+            self.denies if asked.table.order is None else ("class",)
+        )  # or the noise check sees it
         arrows = ((table.names[i], table.names[j]) for i, j in np.argwhere(dag).tolist())
-        return Ruling(found, denials(self, dict.fromkeys(arrows, SERIAL)))
+        told: dict[str, Any] = {"claim": self.name, "grounds": known, "sentence": SERIAL}
+        return Ruling(found, tuple(Denial(cause=cause, effect=effect, **told) for cause, effect in arrows))

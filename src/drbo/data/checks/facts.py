@@ -44,5 +44,5 @@ class Audit:
 
     @property
     def is_serial(self) -> bool:
-        """Whether neighbouring rows depend on each other, so that no arrow can be trusted."""
+        """Whether neighbouring rows depend on each other, so that the class supports no arrow."""
         return any(finding.topic == SERIAL_TOPIC for finding in self.findings)

@@ -63,6 +63,7 @@ class Statistics:
     experiments: Experiments | None = None  # which experiment each row comes from
     lags: tuple[int, ...] = ()  # (d,) how many steps before its row each column was seen; empty: rows have no time
     blocks: Indices | None = None  # (n,) the stretch of time of each row, whose rows a resample draws together
+    order: Indices | None = None  # (n,) the place of each row when it was read, if neighbours depend on each other
     sums: Sums | None = None  # of all complete rows; ``values`` then holds a random sample of them, or none
     first: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (m, d) the first of the rows that were summed
     bases: BasisSums | None = None  # of functions of the columns, over the same rows
@@ -268,10 +269,18 @@ class Statistics:
         return values if self.experiments is None else self.experiments.centred(values)
 
     def counting_as(self, share: float) -> "Statistics":
-        """Return the same table, every row of which counts as so much less than before."""
+        """Return the same table of rows that depend on their neighbours: each counts as so much less than before."""
         if self.sums is not None:
             return replace(self, sums=replace(self.sums, worth=share))
-        return replace(self, weights=np.full(self.n_rows, share) if self.weights is None else self.weights * share)
+        weights = np.full(self.n_rows, share) if self.weights is None else self.weights * share
+        return replace(self, weights=weights, order=np.arange(self.n_rows))
+
+    @property
+    def in_order(self) -> "Statistics":
+        """The rows as they were read, where neighbours depend on each other."""
+        return (
+            self if self.order is None else self.take(np.argsort(self.order, kind="stable"), np.arange(self.n_columns))
+        )
 
     @property
     def resampled_rows(self) -> Ints:
@@ -326,6 +335,7 @@ class Statistics:
             experiments=None if self.experiments is None else self.experiments.take(rows),
             lags=tuple(self.lags[j] for j in columns) if self.lags else (),
             blocks=None if self.blocks is None else self.blocks[rows],
+            order=None if self.order is None else self.order[rows],
             sums=None if self.sums is None else self.sums.take(columns),
             first=self.first[:, columns] if self.first.size else self.first,
             bases=None if self.bases is None else self.bases.take(columns),

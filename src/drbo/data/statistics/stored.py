@@ -31,6 +31,7 @@ def arrays_of(table: Statistics) -> dict[str, Any]:
     rows |= {} if table.weights is None else {"weights": table.weights}
     rows |= {} if table.groups is None else {"groups": table.groups.astype("<i8")}
     rows |= {} if table.blocks is None else {"blocks": table.blocks.astype("<i8")}
+    rows |= {} if table.order is None else {"order": table.order.astype("<i8")}
     rows |= {} if table.experiments is None else {"experiments": table.experiments.codes.astype("<i8")}
     if table.sums is not None:
         rows |= {"totals": np.frombuffer(moments_bytes(table.sums), dtype=np.uint8), "first": table.first}
@@ -44,7 +45,8 @@ def table_of(archive: zipfile.ZipFile, words: dict[str, Any], what: str, limit: 
     """Return the table of an archive of arrays of at most so many bytes; a check of a table could have made it."""
     values = read_member(archive, "values", f"{what} values", kinds="f", limit=limit)
     rows: dict[str, Any] = {}
-    for name, dtype in (("weights", "<f8"), ("groups", "<i8"), ("blocks", "<i8"), ("experiments", "<i8")):
+    whole = ("groups", "blocks", "order", "experiments")
+    for name, dtype in (("weights", "<f8"), *((name, "<i8") for name in whole)):
         if f"{name}.npy" in archive.namelist():
             rows[name] = read_member(archive, name, f"{what} {name}", shape=values.shape[:1], dtype=dtype)
     rows["experiments"] = _experiments(rows.get("experiments"), words, what)
