@@ -185,21 +185,20 @@ class ResidualTests:
 
     def pair(self, cause: int, effect: int, given: Sequence[int], noise: NoiseModel = "additive") -> Independence:
         """Test what the cause and other columns leave of an effect against what the others leave of the cause."""
-        residual = self._residual(effect, (*given, cause), noise)
-        return independence(residual, self._residual(cause, given, "additive"))
+        return independence(*self._ends(cause, effect, given, noise))
+
+    def _ends(self, cause: int, effect: int, given: Sequence[int], noise: NoiseModel) -> list[RankFeatures]:
+        return [self._residual(effect, (*given, cause), noise), self._residual(cause, given, "additive")]
 
     def share_of_rows(self, cause: int, effect: int, given: Sequence[int]) -> float:
         """Return how many independent rows a row is worth for the test of two columns."""
-        return share_of_rows(
-            self._residual(effect, (*given, cause), "additive"), self._residual(cause, given, "additive")
-        )
+        return share_of_rows(*self._ends(cause, effect, given, "additive"))
 
     def beside(self, cause: int, effect: int, given: Sequence[int]) -> Independence:
         """Test what is left of an effect against what is left of the cause in the rows before and after it."""
         if not self._serial:
             return Independence(1.0, 0.0)
-        residual = self._residual(effect, (*given, cause), "additive").features
-        of_cause = self._residual(cause, given, "additive").features
+        residual, of_cause = (end.features for end in self._ends(cause, effect, given, "additive"))
         pairs = (residual[1:], of_cause[:-1]), (residual[:-1], of_cause[1:])
         return weakest(independence(*(RankFeatures.centred(one).of_series for one in pair)) for pair in pairs)
 
