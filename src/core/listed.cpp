@@ -80,18 +80,16 @@ class ListedClimb : public ListedOrder {
   const vector<int64_t>& chosen() const { return chosen_; }
 
   void climb(const Ints& visits) {
-    for (bool improved = true; improved;) {
-      improved = false;
-      for (size_t visit = 0; visit < visits.shape(0); ++visit) {
-        const int64_t node = visits[visit], here = place_of(node);
-        const auto [place, gain] = best_place(node, here);
-        if (watch_.over(2 * work_ + 10)) return;
-        work_ = 0;
-        if (gain > 0.0) {
-          move(here, place);
-          refresh(std::min(here, place), std::max(here, place));
-          improved = true;
-        }
+    const size_t count = visits.shape(0);
+    for (size_t visit = 0, idle = 0; idle < count; ++visit, ++idle) {  // until all in a row gain nothing
+      const int64_t node = visits[visit % count], here = place_of(node);
+      const auto [place, gain] = best_place(node, here);
+      if (watch_.over(2 * work_ + 10)) return;
+      work_ = 0;
+      if (gain > 0.0) {
+        move(here, place);
+        refresh(std::min(here, place), std::max(here, place));
+        idle = 0;
       }
     }
   }
@@ -188,12 +186,15 @@ class ListedClimb : public ListedOrder {
 
 // Edge posteriors (Friedman & Koller 2003): the weight of an order is the product over nodes of the summed weights of
 // the families whose parents come before the node. A step moves one node and is taken by the rule of Metropolis.
+//
+// Chains come back to the same places soon, so that a few sums of each node are kept, by the nodes before it that matter.
 class Chain : public ListedOrder {
  public:
   Chain(const ListedFamilies& families, const int64_t* start, Watch& watch)
-      : ListedOrder(families, start, watch), new_(families.d), first_block_(families.d) {
+      : ListedOrder(families, start, watch), new_(families.d), first_block_(families.d), possible_(families.d),
+        sums_(families.d * KEPT) {
     for (size_t node = 0; node < families.d; ++node) list_blocks(node);
-    set_values(0, families.d - 1, value_);
+    set_values(0, whole(families.d) - 1, value_);
   }
 
   // How many orders a chain looks at: one every d steps of the second half.
@@ -207,19 +208,30 @@ class Chain : public ListedOrder {
            int64_t* orders) {
     const size_t d = families_.d;
     size_t samples = 0;
+    edges_ = edges;
     std::fill_n(edges, d * d, 0.0);
     for (size_t step = 0; step < steps; ++step) {
       take_step(moved[step], length[step], uniform[step]);
       if (2 * step >= steps && step % d == 0) {
-        collect(edges);
+        collect();
         orders = std::copy(order_.begin(), order_.end(), orders);
         ++samples;
       }
     }
+    for (size_t k = 0; k < sums_.size(); ++k) add_shares(k / KEPT, sums_[k]);
     for (size_t k = 0; k < d * d; ++k) edges[k] /= static_cast<double>(std::max<size_t>(1, samples));
   }
 
  private:
+  // What the families of a node weigh together whose parents are in a set, which the key holds with the node itself.
+  struct Sum {
+    uint64_t key = 0;
+    double value = 0.0;
+    int64_t seen = 0;  // how many of the orders that are looked at have it, and are not yet in the edges
+  };
+  static constexpr int KEPT_BITS = 12;  // of the number of sums of a node
+  static constexpr size_t KEPT = size_t{1} << KEPT_BITS;
+
   void take_step(int64_t node, int64_t length, double uniform) {
     const int64_t here = place_of(node), there = here + length;
     if (there < 0 || there >= whole(families_.d)) return;
@@ -239,32 +251,48 @@ class Chain : public ListedOrder {
     const size_t d = families_.d, start = families_.starts[node], end = families_.starts[node + 1];
     first_block_[node] = with_.size() / d;
     with_.resize(with_.size() + (end - start + 63) / 64 * d);
-    for (size_t row = start; row < end; ++row) {
+    const uint64_t* const empty = std::find(families_.words + start, families_.words + end, 0u);
+    const double least = empty < families_.words + end ? families_.values[empty - families_.words] : NEVER;
+    for (size_t row = start; row < end && families_.values[row] >= least - NEGLIGIBLE; ++row) {
       uint64_t* with = with_.data() + (first_block_[node] + (row - start) / 64) * d;
-      for (size_t word = 0; word < families_.n_words; ++word)
-        for (Set left = families_.words[row * families_.n_words + word]; left; left &= left - 1)
-          with[64 * word + lowest(left)] |= singleton((row - start) % 64);
+      possible_[node] |= families_.words[row];
+      for (Set left = families_.words[row]; left; left &= left - 1) with[lowest(left)] |= singleton((row - start) % 64);
     }
   }
 
   // Fills in the totals of the nodes at places low to high.
   void set_values(int64_t low, int64_t high, vector<double>& value) {
-    for (int64_t place = high; place >= low; --place) {
-      outside_.assign(order_.begin() + place + 1, order_.end());
-      value[order_[place]] = total(order_[place]);
+    Set before = 0;
+    for (int64_t place = 0; place < low; ++place) before |= singleton(static_cast<int>(order_[place]));
+    for (int64_t place = low; place <= high; ++place) {
+      const int64_t node = order_[place];
+      value[node] = sum_of(node, before).value;
+      before |= singleton(static_cast<int>(node));
     }
-    watch_.check(2 * high);
+    watch_.check(high + 10 * (high - low));
   }
 
-  // The log of the summed weight of a node's families with parents inside before_.
-  double total(int64_t node) {
+  // A sum that takes the place of another one leaves what was seen of that one in the edges.
+  Sum& sum_of(int64_t node, Set before) {
+    const uint64_t key = (before & possible_[node]) | singleton(static_cast<int>(node));
+    Sum& sum = sums_[node * KEPT + (key * 0x9E3779B97F4A7C15 >> (64 - KEPT_BITS))];
+    if (sum.key != key) {
+      add_shares(static_cast<size_t>(node), sum);
+      sum = {key, total(node, key), 0};
+    }
+    return sum;
+  }
+
+  // The log of the summed weight of a node's families with parents inside a set.
+  double total(int64_t node, Set before) {
     const int64_t start = families_.starts[node], end = families_.starts[node + 1];
+    const Set outside = possible_[node] & ~before;
     double top = NEVER, sum = 0.0;
     int64_t row = start;
     for (; row < end && families_.values[row] >= top - NEGLIGIBLE; row += 64) {
-      uint64_t left = end - row < 64 ? singleton(end - row) - 1 : ~uint64_t{0};
+      uint64_t left = end - row < 64 ? singleton(static_cast<int>(end - row)) - 1 : ~uint64_t{0};
       const uint64_t* with = with_.data() + (first_block_[node] + (row - start) / 64) * families_.d;
-      for (const int64_t other : outside_) left &= ~with[other];
+      for (Set others = outside; others && left; others &= others - 1) left &= ~with[lowest(others)];
       for (; left; left &= left - 1) {
         const double weight = families_.values[row + lowest(left)];
         if (weight < top - NEGLIGIBLE) break;
@@ -276,28 +304,33 @@ class Chain : public ListedOrder {
     return sum > 0 ? top + std::log(sum) : NEVER;
   }
 
-  // Adds the shares of each node's families to its edges.
-  void collect(double* edges) {
-    clear();
+  // Takes note of the sums of the order.
+  void collect() {
+    Set before = 0;
     for (const int64_t node : order_) {
-      for (int64_t row = families_.starts[node]; row < families_.starts[node + 1]; ++row) {
-        if (families_.values[row] < value_[node] - NEGLIGIBLE) break;
-        watch_.check(4);
-        if (!fits(row)) continue;
-        const double share = std::exp(families_.values[row] - value_[node]);
-        const uint64_t* parents = families_.words + row * families_.n_words;
-        for (size_t word = 0; word < families_.n_words; ++word)
-          for (Set left = parents[word]; left; left &= left - 1)
-            edges[(64 * word + lowest(left)) * families_.d + node] += share;
-      }
-      add(node);
+      ++sum_of(node, before).seen;
+      before |= singleton(static_cast<int>(node));
     }
   }
 
+  // Adds the shares of a node's families in a sum to its edges, as often as it was seen.
+  void add_shares(size_t node, const Sum& sum) {
+    if (!sum.seen) return;
+    for (int64_t row = families_.starts[node]; row < families_.starts[node + 1]; ++row) {
+      if (families_.values[row] < sum.value - NEGLIGIBLE) break;
+      watch_.check(4);
+      if (!inside(families_.words[row], sum.key)) continue;
+      const double share = static_cast<double>(sum.seen) * std::exp(families_.values[row] - sum.value);
+      for (Set left = families_.words[row]; left; left &= left - 1) edges_[lowest(left) * families_.d + node] += share;
+    }
+  }
+
+  double* edges_ = nullptr;  // (d, d)
   vector<double> new_;
   vector<uint64_t> with_;       // (blocks, d) the families of a block that have a node as a parent
   vector<size_t> first_block_;  // (d,) of each node
-  vector<int64_t> outside_;     // the nodes after the one that is looked at
+  vector<Set> possible_;        // (d,) the members of the families that can weigh anything
+  vector<Sum> sums_;            // (d, KEPT)
 };
 
 std::tuple<Result<int64_t, 1>, Result<int64_t, 1>, double> climb_known(const Ints& order, const In<uint64_t, 2>& words,
@@ -316,6 +349,7 @@ std::tuple<Result<double, 3>, Result<int64_t, 3>> order_chains(const Ints2& star
                                                                const Row& logs, const Ints& bounds, const Ints2& moved,
                                                                const Ints2& length, const Table& uniform, int threads) {
   const size_t chains = starts.shape(0), d = starts.shape(1), steps = moved.shape(1);
+  require(d <= 64, "chains are for 64 nodes at most");
   const ListedFamilies families(words, logs, bounds, d);
   require_shape({chains, steps}, "moved, length and uniform", moved, length, uniform);
   require_range(moved.data(), chains * steps, 0, whole(d), "moved");

@@ -136,7 +136,7 @@ class Deadline:
 
     def check(self, seconds: float = 0.0) -> None:
         """Raise an OutOfTimeError if the run has to end before so many seconds have passed."""
-        if self.left() < seconds or self.over():
+        if self.over() or (seconds > 0 and self.left() < seconds):
             reason = self.reason
             raise OutOfTimeError(f"this needs {seconds:.1f} s" if reason is None else reason.words)
 
