@@ -72,7 +72,7 @@ def test_parameters_inside_are_set_as_scikit_learn_does():
     assert repr(model.design) == "Design(control='plain')"
     with pytest.raises(TypeError, match="DataPolicy has no parameter 'colour'"):
         model.set_params(policy__colour="red")
-    with pytest.raises(ValueError, match="Invalid parameter 'colour'"):
+    with pytest.raises(ValueError, match="DrBO has no parameter 'colour'"):
         model.set_params(colour="red")
 
 

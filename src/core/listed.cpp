@@ -187,7 +187,7 @@ class ListedClimb : public ListedOrder {
 // Edge posteriors (Friedman & Koller 2003): the weight of an order is the product over nodes of the summed weights of
 // the families whose parents come before the node. A step moves one node and is taken by the rule of Metropolis.
 //
-// Chains come back to the same places soon, so that a few sums of each node are kept, by the nodes before it that matter.
+// Chains soon come back to where they were, so that sums of each node are kept, by the nodes before it that matter.
 class Chain : public ListedOrder {
  public:
   Chain(const ListedFamilies& families, const int64_t* start, Watch& watch)

@@ -1,6 +1,6 @@
 """How the rows of a table came about, and what is done about its columns and cells: two parameters of a fit."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from inspect import Parameter, signature
 from typing import Any, Literal, Self, get_args
@@ -20,30 +20,41 @@ Trend = Literal["line"]
 class NamedParameters:
     """A class whose objects are made from named parameters; an unknown one is refused with the place that it has.
 
+    It has the methods by which scikit-learn reads and copies estimators and what they are made of, without loading it.
     It works by ``__new__``, so that the signature of ``__init__``, which scikit-learn reads, stays as it is.
     """
 
     def __new__(cls, *_places: Any, **given: Any) -> Self:
         """Refuse unknown parameters before Python does, with a hint."""
-        known = signature(cls.__init__).parameters
-        open_ended = any(one.kind is Parameter.VAR_KEYWORD for one in known.values())
-        for name in () if open_ended else given:
-            if name not in known:
-                hint = f"use {MOVED[name]}" if name in MOVED else name_hint(name, list(known)[1:], "parameters")
-                raise ParameterError(f"{cls.__name__} has no parameter '{name}'", hint=hint)
+        cls._check_names(given)
         return super().__new__(cls)
 
+    @classmethod
+    def _check_names(cls, given: Iterable[str]) -> None:
+        parameters = signature(cls.__init__).parameters
+        if any(one.kind is Parameter.VAR_KEYWORD for one in parameters.values()):
+            return
+        for name in given:
+            if name not in parameters:
+                hint = f"use {MOVED[name]}" if name in MOVED else name_hint(name, list(parameters)[1:], "parameters")
+                raise ParameterError(f"{cls.__name__} has no parameter '{name}'", hint=hint)
 
-class ParameterSet(NamedParameters):
-    """A frozen dataclass of parameters that scikit-learn can read, as in ``DrBO().set_params(design__groups="id")``."""
+    @classmethod
+    def _defaults(cls) -> dict[str, Any]:
+        parameters = list(signature(cls.__init__).parameters.values())[1:]
+        return {one.name: one.default for one in parameters if one.kind is not Parameter.VAR_KEYWORD}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}  # type: ignore[arg-type]  # a dataclass
+        """Return the parameters by name; with ``deep`` also those inside, as in ``design__groups``."""
+        found = {name: getattr(self, name) for name in self._defaults()}
+        inner = {name: value for name, value in found.items() if deep and isinstance(value, NamedParameters)}
+        return found | {
+            f"{name}__{word}": one for name, part in inner.items() for word, one in part.get_params().items()
+        }
 
     def __repr__(self) -> str:
         """Return the call that makes it, without defaults; arrays and tables are shown by their name."""
-        given = {one.name: (getattr(self, one.name), one.default) for one in fields(self)}  # type: ignore[arg-type]
+        given = {name: (getattr(self, name), default) for name, default in self._defaults().items()}
         shown = {
             name: name if np.ndim(value) and not isinstance(value, tuple) else repr(value)
             for name, (value, default) in given.items()
@@ -53,7 +64,7 @@ class ParameterSet(NamedParameters):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class Design(ParameterSet):
+class Design(NamedParameters):
     """How the rows of a table came about.
 
     Parameters
@@ -163,7 +174,7 @@ class Design(ParameterSet):
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class DataPolicy(ParameterSet):
+class DataPolicy(NamedParameters):
     """What to do about columns and cells that a score cannot use as they are.
 
     Parameters

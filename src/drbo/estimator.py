@@ -13,8 +13,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy.typing as npt
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from drbo import pipeline
 from drbo.choices import Choices, PruneChoice, ScoreChoice
@@ -41,7 +39,7 @@ from drbo.search.outcome import Callback
 from drbo.settings import Exact, Preset, Settings
 
 
-class DrBO(NamedParameters, FittedAttributes, BaseEstimator):
+class DrBO(NamedParameters, FittedAttributes):
     """Find the highest-scoring causal graph (DAG) of a table by Bayesian optimisation.
 
     Parameters
@@ -120,6 +118,10 @@ class DrBO(NamedParameters, FittedAttributes, BaseEstimator):
         self.settings = settings
         self.verbose = verbose
 
+    @classmethod
+    def _defaults(cls) -> dict[str, Any]:
+        return dict(sorted(super()._defaults().items()))  # as scikit-learn shows them
+
     def set_params(self, **params: Any) -> Self:
         """Set parameters, those of the design and of the policy among them, as in ``design__groups="patient"``."""
         for name, kind in (("design", Design), ("policy", DataPolicy)):
@@ -128,8 +130,16 @@ class DrBO(NamedParameters, FittedAttributes, BaseEstimator):
                 before = params.get(name, getattr(self, name)) or kind()
                 changed = before.get_params() | {word.removeprefix(f"{name}__"): inside[word] for word in inside}
                 params[name] = kind(**changed)
-        super().set_params(**params)  # type: ignore[no-untyped-call]
+        self._check_names(params)
+        for name, value in params.items():
+            setattr(self, name, value)
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        """Return what scikit-learn wants to know of an estimator; only it asks."""
+        from sklearn.base import BaseEstimator  # takes longer to load than a fit
+
+        return BaseEstimator().__sklearn_tags__()
 
     def fit(
         self,
@@ -339,7 +349,7 @@ class DrBO(NamedParameters, FittedAttributes, BaseEstimator):
         if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 2:
             raise SettingsError(f"seeds must be a whole number of at least 2, got {seeds!r}", hint="the default is 10")
         self._choices.refuse_imputed("stability over seeds")
-        check_is_fitted(self)
+        self._check_fitted()
         X = gathered(X, self._choices, self.result_.seed, executor=self.executor)
 
         def fitted_with(seed: int) -> Result:
@@ -362,12 +372,14 @@ class DrBO(NamedParameters, FittedAttributes, BaseEstimator):
         >>> bool(np.isclose(model.score_on(table), model.result_.pruned_score))
         True
         """
+        from sklearn.utils.validation import validate_data  # takes longer to load than a fit
+
         model, X = self._fitted_model(), all_rows(X, self._choices)
         validate_data(self, model.preparation.variables(X), reset=False, skip_check_array=True)  # names of columns
         return model.score_on(X, sample_weight)
 
     def _fitted_model(self) -> FittedModel:
-        check_is_fitted(self)
+        self._check_fitted()
         return FittedModel(
             result=self.result_, choice=self._choice, preparation=self._preparation, columns=self._columns,
             device=check_device(self.device),
@@ -375,7 +387,7 @@ class DrBO(NamedParameters, FittedAttributes, BaseEstimator):
 
     def _given(self) -> dict[str, Any]:
         """Return the parameters."""
-        return dict(self.get_params(deep=False))  # type: ignore[no-untyped-call]
+        return self.get_params(deep=False)
 
     @property
     def _choices(self) -> Choices:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.exceptions import NotFittedError
 
 from drbo.arrays import Floats
 from drbo.result.result import Result
@@ -46,8 +45,15 @@ class FittedAttributes:
             """Raise scikit-learn's error for the attributes of a fit before there is one."""
             kind = type(self).__name__
             if name in FITTED:
+                from sklearn.exceptions import NotFittedError  # takes longer to load than a fit
+
                 raise NotFittedError(f"This {kind} instance is not fitted yet: call fit before reading {name}.")
             raise AttributeError(f"'{kind}' object has no attribute {name!r}", name=name, obj=self)
+
+    def _check_fitted(self) -> None:
+        from sklearn.utils.validation import check_is_fitted  # takes longer to load than a fit
+
+        check_is_fitted(self)
 
     def _set_fitted(self, result: Result, columns: list[str], X: Any) -> None:
         """Take over a result about the columns of a table X."""

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils import check_random_state
 
 from drbo.arrays import Bools
 from drbo.choices import Choices, ScoreChoice
@@ -221,6 +220,8 @@ def seed_of(random_state: Any) -> int:
         return int(random_state.integers(2**31))
     if random_state is None:
         return int(np.random.SeedSequence().generate_state(1)[0])
+    from sklearn.utils import check_random_state  # takes longer to load than a fit
+
     try:
         return int(check_random_state(random_state).randint(2**31 - 1))
     except ValueError as error:

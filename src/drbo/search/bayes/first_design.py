@@ -2,7 +2,6 @@
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import qmc
 
 from drbo.arrays import Bools, Indices
 from drbo.constraints import Constraints
@@ -45,6 +44,8 @@ def repaired(
 
 def random_dags(n: int, constraints: Constraints, rng: np.random.Generator) -> Bools:
     """Return n DAGs (n, d, d) that obey the knowledge: the sparsest one, then random ones of many densities."""
+    from scipy.stats import qmc  # takes half a second to load
+
     d = len(constraints.names)
     upper = np.triu_indices(d, 1)
     vectors = (2 * qmc.LatinHypercube(d + len(upper[0]), rng=rng).random(n) - 1).astype(np.float32)

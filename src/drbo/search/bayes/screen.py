@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import rankdata
 
 from drbo.arrays import Floats
 from drbo.constraints import Constraints
@@ -56,6 +55,8 @@ def screened(
 
 def _marginal(table: Floats) -> Floats:
     """Return the largest absolute correlation (d, d) between ranks, or distances of ranks from the middle."""
+    from scipy.stats import rankdata  # takes half a second to load
+
     ranks = _unit(rankdata(table, axis=0))
     forms = [ranks, _unit(np.abs(ranks))]
     return np.asarray(np.max([np.abs(a.T @ b) for a in forms for b in forms], axis=0))
