@@ -255,8 +255,9 @@ def _refused(
 
 def _unit(cells: "pd.Series[Any]") -> str | None:
     """Return the unit that stands in the cells of a column, which are numbers otherwise."""
-    texts = cells.unique().tolist() if cells.dtype.kind == "O" else []
-    return shared_unit(texts) if texts and all(isinstance(cell, str) for cell in texts) else None
+    if cells.dtype.kind != "O" or not len(cells) or not all(isinstance(cell, str) for cell in cells):
+        return None
+    return shared_unit(cells.unique().tolist())
 
 
 def _unit_words(name: str, unit: str) -> str:
