@@ -42,6 +42,7 @@ from typing import Any
 import numpy as np
 
 import drbo
+from drbo import Design
 from tests.faults.limits import REDUCED, limits
 from tests.faults.repeats import busy_cores, repeats
 from tests.forked import Forked, forked
@@ -62,21 +63,28 @@ PAGE = ROOT / "docs" / "developers" / "faults.md"
 #: Searches that are killed, one for each route, and one with proposals under way on workers.
 SEARCHES: dict[str, dict[str, Any]] = {
     "orders": {"score": "bic-nv", "settings": {"order_patience": 30, "route": "orders"}},
+    "orders, series": {"score": "bic-nv", "design": Design(time="t", unit="id", max_lag=2),
+                       "settings": {"order_patience": 10, "route": "orders"}},
     "surrogate": {"score": "bge", "settings": {"max_evals": 60, "route": "surrogate"}},
     "surrogate, 3 workers": {"score": "bge", "settings": {"max_evals": 60, "route": "surrogate"}},
     "paper": {"score": "bic-ev", "preset": "paper", "settings": {"max_evals": 200, "n_candidates": 2_000}},
-}
+}  # fmt: skip
 
 
 #: The route of each search that is killed.
 REDUCED_ROUTES = {name: name.split(",")[0] for name in SEARCHES}
 
 
-def table(seed: int = 1) -> Any:
-    """Return the data of all trials."""
+def table(name: str = "orders") -> Any:
+    """Return the data of a search."""
     from drbo.data.files.simulate import simulate
 
-    return simulate("8ER2", n=100, seed=seed).X
+    values = simulate("8ER2", n=100, seed=1).X
+    if "design" not in SEARCHES[name]:
+        return values
+    import pandas as pd
+
+    return pd.DataFrame(values).add_prefix("x").assign(t=np.arange(100) % 50, id=np.arange(100) // 50)
 
 
 def fit(name: str, folder: Path | None, **changes: Any) -> Any:
@@ -87,7 +95,9 @@ def fit(name: str, folder: Path | None, **changes: Any) -> Any:
     options["settings"] = Settings.preset(options.get("preset", "default")).with_(**options["settings"] | changes)
     save_always()
     with workers_of(name) as executor:
-        return DrBO(random_state=1, device="cpu", executor=executor, **options).fit(table(), checkpoint=folder).result_
+        return (
+            DrBO(random_state=1, device="cpu", executor=executor, **options).fit(table(name), checkpoint=folder).result_
+        )
 
 
 @contextlib.contextmanager
@@ -559,7 +569,9 @@ def _moments() -> list[str]:
         "| moment | what follows |",
         "|---|---|",
     ]
-    return [*lines, *(f"| {one.words} | {one.follows} |" for one in MOMENTS.values())]
+    lines += [f"| {one.words} | {one.follows} |" for one in MOMENTS.values()]
+    words = "The result is the same but for seconds and for counts: a resumed search over orders may compute some local"
+    return [*lines, "", words, "scores again, and counts them again."]
 
 
 def _figures(outcome: dict[str, Any]) -> list[str]:

@@ -87,12 +87,20 @@ def _experiments() -> Any:
     return frame
 
 
+def _series() -> Any:
+    import pandas as pd
+
+    places = np.arange(4_000)
+    return pd.DataFrame(pairs(100, 4_000)).add_prefix("v").assign(t=places % 400 + 1, id=places // 400)
+
+
 TABLES: dict[str, Callable[[], Any]] = {
     "3,000 linked columns x 1,000 rows": lambda: pairs(3_000, 1_000),
     "1,000 linked columns x 1,000 rows": lambda: pairs(1_000, 1_000),
     "30 columns x 1,000,000 rows": lambda: pairs(30, 1_000_000),
     "200 columns x 1,000 rows, half of them categories": _mixed,
     "300 columns x 2,000 rows, 4 experiments": _experiments,
+    "100 columns x 4,000 rows, 10 series": _series,
     "3,000 columns x 1,000 rows": lambda: _numbers("3000ER2", 1_000),
     "1,000 columns x 2,000 rows": lambda: _numbers("1000ER2", 2_000),
     "300 columns x 1,000 rows": lambda: _numbers("300ER2", 1_000),
@@ -112,6 +120,7 @@ RESAMPLES = ("--bootstrap", "100000")
 ENDLESS = ("--set", "order_patience=100000")
 EXACT = ("--set", "exact=on")
 HANGING = "tests.faults.hanging"
+SERIES = "100 columns x 4,000 rows, 10 series"
 PAIRS, ROWS = "1,000 linked columns x 1,000 rows", "30 columns x 1,000,000 rows"
 #: One limit for each route, for tables of each kind and for each way to hang, in few minutes.
 REDUCED = (
@@ -122,6 +131,7 @@ REDUCED = (
     Case("hidden", PAIRS, ("--hidden",), limit=10),
     Case("experiments", "300 columns x 2,000 rows, 4 experiments", ("--experiment", "run", "--control", "plain"),
          limit=8, suffix="csv"),
+    Case("series", SERIES, ("--time", "t", "--unit", "id", "--max-lag", "5"), limit=10, suffix="csv"),
     Case("mixed", "200 columns x 1,000 rows, half of them categories", (), limit=8, suffix="csv"),
     Case("bootstrap", SMALL, RESAMPLES, limit=8),
     Case("seeds", SMALL, ("--set", "seeds=1000"), limit=8),
@@ -137,8 +147,8 @@ REDUCED = (
 #: Commands that answer about a run of many columns, or say in time that they cannot.
 ANSWERS = ("effects", "next", "score", "compare", "report", "export")
 #: What a case may be about beside a route.
-WAYS = ("stream", "hidden", "experiments", "mixed", "bootstrap", "seeds", "imputations", "exact", "gp", "own", "resume",
-        "judge", "check", "reading", *ANSWERS)  # fmt: skip
+WAYS = ("stream", "hidden", "experiments", "series", "groups", "weights", "mixed", "bootstrap", "seeds", "imputations",
+        "exact", "gp", "own", "resume", "judge", "check", "reading", *ANSWERS)  # fmt: skip
 CASES = (
     *REDUCED,
     Case("orders", WIDE, (), limit=30),
@@ -146,6 +156,8 @@ CASES = (
     Case("orders", LONG, (), limit=10, suffix="parquet"),
     Case("orders", LONG, (), limit=10, suffix="npy"),
     Case("orders", LONG, (), limit=10, suffix="csv"),
+    Case("groups", SERIES, ("--groups", "id", "--drop", "t"), limit=8, suffix="csv"),
+    Case("weights", SERIES, ("--weights", "t", "--drop", "id"), limit=8, suffix="csv"),
     Case("orders, equal variances", "1,000 columns x 2,000 rows", ("--score", "bic-ev"), limit=20),
     Case("orders, splines", "300 columns x 1,000 rows", ("--score", "splines"), limit=15),
     Case("bootstrap, 2 workers", SMALL, (*RESAMPLES, "--workers", "2"), limit=15),

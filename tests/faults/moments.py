@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from click.testing import CliRunner
 
 from drbo.cli import main
 from drbo.errors import DrboError
@@ -62,6 +63,11 @@ ROUTES: dict[str, tuple[str, ...]] = {
     "paper": ("numbers.csv", "--set", "preset=paper", "--set", "n_candidates=300", "--max-evals", "12"),
     "hidden": ("numbers.csv", "--hidden"),
     "experiments": ("runs.csv", "--experiment", "run", "--control", "plain"),
+    "targets": ("runs.csv", "--experiment", "run", "--control", "plain", "--set", "targets=targets.csv"),
+    "series": ("series.csv", "--time", "t", "--unit", "id", "--max-lag", "2", "--season", "4", "--trend", "line"),
+    "groups": ("groups.csv", "--groups", "run", "--missing", "drop"),
+    "weights": ("weights.csv", "--weights", "w"),
+    "em": ("holes.csv", "--missing", "em"),
     "mixed": ("mixed.csv", "--score", "mixed"),
     "stream": ("numbers.csv", "--read", "stream=true"),
     "impute": ("holes.csv", "--missing", "impute", "--set", "imputations=2", "--score", "bic-nv"),
@@ -96,6 +102,10 @@ def tables(folder: Path) -> None:
     frame.assign(g=codes).to_csv(folder / "mixed.csv", index=False)
     runs = np.where(np.arange(80) < 40, "plain", "heated")
     frame.assign(b=frame["b"] + 2.0 * (runs == "heated"), run=runs).to_csv(folder / "runs.csv", index=False)
+    (folder / "targets.csv").write_text("experiment,target\nheated,b\n")
+    holes.assign(run=np.arange(80) // 4).to_csv(folder / "groups.csv", index=False)
+    frame.assign(w=np.arange(80) % 3 + 1).to_csv(folder / "weights.csv", index=False)
+    frame.assign(t=np.arange(80) % 40, id=np.arange(80) // 40).to_csv(folder / "series.csv", index=False)
     (folder / "own_score.py").write_text(OWN_SCORE)
 
 
@@ -139,18 +149,22 @@ def _interrupt(moment: Moment, number: int) -> None:
 def told(folder: Path) -> dict[str, Any]:
     """Return all that a saved result holds but seconds, checksums and the words of the command.
 
-    Of what was spent the sum counts: a resumed search may look up neighbouring families a round earlier.
+    Of what was spent the sum counts: a resumed search may look up neighbouring families a round earlier. That of a
+    climb over orders does not: local scores that it computes again after a resume, it counts again.
     """
     from drbo.data.files.files import read_json
 
     content = read_json((folder / "result.json").read_bytes())
     content = {key: value for key, value in content.items() if key not in ("sha256", "argv")}
-    content["search"].pop("seconds", None)
+    counts = () if content["provenance"]["settings"]["route"] != "orders" else ("n_evals", "n_local")
+    for name in ("seconds", *counts):
+        content["search"].pop(name)
     with np.load(folder / "result.npz") as archive:
         spent = {name: archive[name][-1:] for name in ("search.trace.n_evals", "search.trace.n_local")}
         read = {name: spent.get(name, archive[name]) for name in sorted(archive.files)}
     arrays = {name: (array.dtype.str, array.tobytes()) for name, array in read.items()}
-    arrays.pop("search.trace.seconds", None)
+    for name in ("seconds", *counts):
+        arrays.pop(f"search.trace.{name}")
     return content | {"arrays": arrays, "edges.csv": (folder / "edges.csv").read_text()}
 
 
@@ -181,6 +195,13 @@ def attempt(route: str, moment: Moment, number: int, home: Path, whole: dict[str
     return f"other {', '.join(different)}" if different or found.keys() != whole.keys() else ""
 
 
+def load_modules(home: Path) -> None:
+    """Fit a table in this process: its forks then have all modules, whose import takes ten times as long as a trial."""
+    tables(home)
+    done = CliRunner().invoke(main, ["fit", str(home / "numbers.csv"), "-q", "-o", str(home / "loaded")])
+    assert done.exit_code == 0, done.output
+
+
 def uninterrupted(route: str, home: Path) -> dict[str, Any]:
     """Return what a run tells that nobody ends."""
     folder = home / "whole"
@@ -195,6 +216,7 @@ def uninterrupted(route: str, home: Path) -> dict[str, Any]:
 def moments(home: Path, *, rows: Callable[[dict[str, Any]], object] = print) -> list[dict[str, Any]]:
     """Try every route at every moment with every signal; return a row for each route."""
     found = []
+    load_modules(home)
     for route in ROUTES:
         whole, wrong, tried = uninterrupted(route, home), [], 0
         for name, moment in MOMENTS.items():

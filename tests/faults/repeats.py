@@ -37,12 +37,30 @@ def tables() -> dict[str, Any]:
     return {name: kinds.get(name, numbers) for name in SCORES}
 
 
-def answer(score: str, frame: Any) -> str:
+def ways() -> dict[str, tuple[Any, dict[str, Any]]]:
+    """Return a table for every way in which rows can come about, and for hidden causes, with the options of its fit."""
+    import pandas as pd
+
+    from drbo import Design
+    from drbo.data.files.simulate import simulate
+
+    numbers = pd.DataFrame(simulate("4ER2", n=80, seed=3).X, columns=list("abcd"))
+    parts = numbers.assign(t=np.arange(80) % 40 + 1, part=np.arange(80) // 40)
+    return {
+        "experiment": (parts.drop(columns="t"), {"design": Design(experiment="part", control="0")}),
+        "groups": (parts.drop(columns="t"), {"design": Design(groups="part")}),
+        "weights": (parts.drop(columns="part"), {"design": Design(weights="t")}),
+        "time": (parts, {"design": Design(time="t", unit="part", max_lag=2)}),
+        "hidden": (numbers, {"hidden": True}),
+    }
+
+
+def answer(name: str, frame: Any, options: dict[str, Any]) -> str:
     """Fit a table; return a digest of the route, the graphs, the scores and all evaluations, to the last bit."""
     from drbo import DrBO
 
-    budget = KERNEL_EVALS if score in KERNELS else None
-    result = DrBO(score=score, max_evals=budget, random_state=1).fit(frame).result_
+    budget = KERNEL_EVALS if name in KERNELS else None
+    result = DrBO(max_evals=budget, random_state=1, **options).fit(frame).result_
     numbers = [result.dag, result.searched_dag, np.array([result.score, result.pruned_score]), result.search.local]
     numbers += [column.to_numpy() for name, column in result.trace.items() if name != "seconds"]
     words = [result.settings["route"], result.search.found_by, result.stopped]
@@ -61,16 +79,18 @@ def busy_cores(count: int = LOAD_PER_CORE * (os.cpu_count() or 1)) -> Iterator[i
             process.wait()
 
 
-def repeats(times: int, scores: Iterable[str] | None = None) -> dict[str, Any]:
-    """Fit every score by its name so many times, half of them under load, and count answers that are not the first."""
-    start, frames = time.monotonic(), tables()
-    names = list(frames if scores is None else scores)
-    found = {name: [answer(name, frames[name]) for _ in range(times - times // 2)] for name in names}
+def repeats(times: int, only: Iterable[str] | None = None) -> dict[str, Any]:
+    """Fit every score and every way so many times, half of them under load; count answers that are not the first."""
+    start, scores = time.monotonic(), tables()
+    fits = {name: (frame, {"score": name}) for name, frame in scores.items()} | ways()
+    names = list(fits if only is None else only)
+    found = {name: [answer(name, *fits[name]) for _ in range(times - times // 2)] for name in names}
     with busy_cores() as count:
         for name in names:
-            found[name] += [answer(name, frames[name]) for _ in range(times // 2)]
+            found[name] += [answer(name, *fits[name]) for _ in range(times // 2)]
     others = {name: sum(each != answers[0] for each in answers) for name, answers in found.items()}
-    note = f"{len(names)} scores, {times} fits each, half of them while {count} processes occupy {os.cpu_count()} cores"
+    which = f"{len(scores)} scores and {len(fits) - len(scores)} designs" if only is None else ", ".join(names)
+    note = f"{which}, {times} fits each, half of them while {count} processes occupy {os.cpu_count()} cores"
     note += "".join(f"; {name}: {number} other answers" for name, number in others.items() if number)
     note += f"; {time.monotonic() - start:.0f} s"
     return {"tried": times * len(names), "failed": sum(others.values()), "note": note}

@@ -33,7 +33,7 @@ def test_a_limit_that_is_not_reached_changes_nothing(name):
     found = []
     for limit in (None, 3600.0):
         model = DrBO(random_state=1, settings=chosen.with_(time_limit=limit), **options)
-        found.append(fingerprint(model.fit(table()).result_))
+        found.append(fingerprint(model.fit(table(name)).result_))
     assert found[0] == found[1]
 
 

@@ -3,6 +3,7 @@
 import re
 import time
 from collections import Counter
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,15 +20,29 @@ from drbo.data.files.simulate import simulate
 from drbo.data.reading.binary import READERS as GUARDED
 from drbo.data.reading.read import KINDS
 from drbo.deadline import Deadline, OutOfTimeError
+from drbo.design import Missing
+from drbo.errors import SettingsError
 from drbo.scores.registry import SCORES
 from drbo.search.strategy import ChosenRoute
 from drbo.settings import PRESETS, Settings
 from tests.faults import bombs, fuzz
 from tests.faults.campaign import LEAST_BOMBS, REDUCED_ROUTES, SEARCHES
 from tests.faults.limits import CASES, REDUCED, WAYS
-from tests.faults.repeats import tables
+from tests.faults.moments import ROUTES as ENDED
+from tests.faults.repeats import tables, ways
+
+
+def _names_a_column(name: str) -> bool:
+    """Tell whether a parameter of a design names a column that is no variable, by itself."""
+    try:
+        return Design(**{name: "column"}).labels == ["column"]
+    except SettingsError:
+        return False
+
 
 ROUTES = get_args(ChosenRoute)
+#: Parameters of a design that name a column which is no variable: each is a way in which rows come about.
+LABELS = [one.name for one in fields(Design) if _names_a_column(one.name)]
 #: The name under which each source of tables is fuzzed and bombed.
 FUZZED = {
     "drbo.data.reading.text:TextSource": "csv",
@@ -52,6 +67,24 @@ def test_a_route_has_a_limit_and_is_killed(route: str) -> None:
 def _route_of(options: dict[str, Any]) -> str:
     found = Settings.preset(options.get("preset", "default")).with_(**options["settings"])
     return str(found.route)
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_a_way_in_which_rows_come_about_has_a_limit_is_ended_at_every_moment_and_is_repeated(name: str) -> None:
+    option = f"--{name}"
+    assert any(option in case.words for case in CASES if case.limit is not None)
+    assert any(option in words for words in ENDED.values())
+    assert name in ways()
+
+
+def test_every_parameter_of_a_design_is_given_to_a_run_that_is_ended() -> None:
+    said = " ".join(word for words in ENDED.values() for word in words).replace("-", "_")
+    assert [one.name for one in fields(Design) if f"__{one.name}" not in said and f"{one.name}=" not in said] == []
+    assert [one for one in get_args(Missing) if one != "error" and f"__missing {one}" not in said] == []
+
+
+def test_a_series_is_killed() -> None:
+    assert any(options["design"].has_time for options in SEARCHES.values() if "design" in options)
 
 
 def test_cases_are_about_what_there_is() -> None:

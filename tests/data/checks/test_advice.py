@@ -133,3 +133,9 @@ def test_many_columns_are_not_imputed_where_complete_rows_are_enough(rng):
     look = look_at(frame[:200])
     assert look.missing == "impute"
     assert "to impute 26 columns takes minutes" in look.problems[-1].text
+
+
+def test_a_table_that_is_too_wide_is_refused_before_anything_is_looked_at(monkeypatch):
+    monkeypatch.setattr(advice, "missing_cells", lambda frame: pytest.fail("it was looked at"))
+    with pytest.raises(DataError, match="the table has 20000 columns, but at most 16384 are allowed"):
+        look_at(pd.DataFrame(np.zeros((3, 20_000))))

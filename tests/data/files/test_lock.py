@@ -12,7 +12,7 @@ import pytest
 
 from drbo.data.files import lock
 from drbo.data.files.lock import LOCK, Owner, discard_ended, locked
-from drbo.errors import LockError, ResultError
+from drbo.errors import LockError, WriteError
 
 HOLD = """
 import sys, time
@@ -136,8 +136,9 @@ def test_a_full_disk_leaves_no_half_of_a_lock(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(lock.json, "dump", full)
-    with pytest.raises(ResultError, match="No space left"), locked(tmp_path):
+    with pytest.raises(WriteError, match="No space left") as caught, locked(tmp_path):
         pass
+    assert caught.value.hint == "the disk is full: free some space, or choose another disk"
     assert list(tmp_path.iterdir()) == []
 
 
@@ -192,5 +193,5 @@ def test_the_lock_of_an_ended_process_can_be_discarded(tmp_path):
 
 
 def test_a_folder_that_cannot_be_written(tmp_path):
-    with pytest.raises(ResultError, match="cannot be written"), locked(tmp_path / "absent"):
+    with pytest.raises(WriteError, match="cannot be written"), locked(tmp_path / "absent"):
         pass

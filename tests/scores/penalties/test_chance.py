@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import t
 
+from drbo.deadline import Deadline, OutOfTimeError
+from drbo.scores.penalties import chance
 from drbo.scores.penalties.chance import chance_penalty
 
 
@@ -62,3 +64,14 @@ def test_gaussian_columns_get_the_penalty_of_the_exact_tail():
     quantile = t.isf(0.2 / (d * (d - 1) / 2) / 2, n - 2) ** 2
     exact = n * np.log1p(quantile / (n - 2)) / np.log(n)
     assert chance_penalty(np.random.default_rng(0).normal(size=(n, d))) == pytest.approx(exact, abs=0.12)
+
+
+def test_many_columns_are_compared_in_blocks_that_change_nothing_and_that_look_at_the_deadline(monkeypatch):
+    values = np.random.default_rng(3).standard_t(3, size=(80, 60))
+    expected = chance_penalty(values)
+    monkeypatch.setattr(chance, "BLOCK_PAIRS", 7 * 60)
+    assert chance_penalty(values) == expected
+    with Deadline() as deadline:
+        deadline.stop()
+        with pytest.raises(OutOfTimeError):
+            chance_penalty(values)

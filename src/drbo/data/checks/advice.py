@@ -28,6 +28,7 @@ from drbo.data.checks.doubts import (
 )
 from drbo.data.checks.missing import is_marker, missing_cells, missing_in_words
 from drbo.data.checks.types import declared, shared_unit
+from drbo.data.reading.lines import check_width
 from drbo.data.statistics.statistics import Statistics
 from drbo.design import DataPolicy
 from drbo.errors import DataError
@@ -138,6 +139,7 @@ def look_at(
     >>> look.drop, look.types
     (['id'], {'sex': 'category'})
     """
+    check_width(frame.shape[1], "the table")
     absent = missing_cells(frame)
     columns, problems, good = list[ColumnLook](), list[TableProblem](), list[str]()
     for place, name in enumerate(frame.columns):

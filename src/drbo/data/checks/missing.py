@@ -40,12 +40,10 @@ def missing_cells(frame: "pd.DataFrame") -> Bools:
     """
     import pandas as pd
 
-    found = np.zeros(frame.shape, dtype=bool, order="F")  # filled column by column
-    for place, name in enumerate(frame.columns):
-        column = frame[name]
-        found[:, place] = column.isna().to_numpy()
-        if pd.api.types.is_object_dtype(column) or pd.api.types.is_string_dtype(column):
-            found[:, place] |= [isinstance(cell, str) and not cell.strip() for cell in column.tolist()]
+    found: Bools = np.asfortranarray(frame.isna().to_numpy())  # read column by column
+    for place, kind in enumerate(frame.dtypes):
+        if pd.api.types.is_string_dtype(kind):  # any object, too
+            found[:, place] |= [isinstance(cell, str) and not cell.strip() for cell in frame.iloc[:, place].tolist()]
     return found
 
 

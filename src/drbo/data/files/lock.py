@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from drbo.data.files.files import read_bytes, read_json
 from drbo.data.files.folders import OWNER_ONLY
-from drbo.errors import LockError, ResultError
+from drbo.errors import LockError, WriteError, write_hint
 
 LOCK = "drbo.lock"
 #: The owner touches the file this often. Where nobody can ask for its process, such as on another machine, it counts as
@@ -72,7 +72,8 @@ def locked(folder: Path) -> Iterator[None]:
         with _guarded(folder) as alone:
             _take(path, owner, alone)
     except OSError as error:
-        raise ResultError(f"{path} cannot be written: {error.strerror}", hint="choose another folder") from error
+        hint = write_hint(error, "choose another folder")
+        raise WriteError(f"{path} cannot be written: {error.strerror}", hint=hint) from error
     released = threading.Event()
     beat = threading.Thread(target=_beat, args=(path, released), daemon=True)
     beat.start()

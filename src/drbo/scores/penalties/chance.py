@@ -4,6 +4,7 @@ import numpy as np
 from scipy.special import chdtrc
 
 from drbo.arrays import Floats
+from drbo.deadline import current
 
 #: Edges that independent columns with the same values would have on average.
 ALLOWED_EDGES = 0.2
@@ -16,6 +17,8 @@ MAX_CELLS = 2**22
 #: The largest gains in all shuffled tables, from which the tail is extrapolated: so many of each table, and at least
 #: so many in all.
 TAIL_SHARE, MIN_TAIL = 0.6, 10
+#: Pairs of columns whose gains are computed together.
+BLOCK_PAIRS = 2**24
 #: More rows are not shuffled: the distribution of the gains hardly changes any more.
 MAX_ROWS = 2_000
 #: With fewer rows, nothing can be said about a tail.
@@ -66,7 +69,7 @@ def chance_parents(n_rows: float, n_columns: int) -> float:
 
 def exceeded(gains: Floats, tables: int) -> float:
     """Return the gain that so few pairs exceed as there may be false edges; the tail is taken to be exponential."""
-    count = min(max(MIN_TAIL, round(TAIL_SHARE * tables)), len(gains) - 1)
+    count = min(_tail(tables), len(gains) - 1)
     tail = np.sort(gains)[::-1][: count + 1]
     return float(tail[-1] + (tail[:-1] - tail[-1]).mean() * np.log(count / (ALLOWED_EDGES * tables)))
 
@@ -94,22 +97,32 @@ def ordered(columns: Floats) -> Floats:
     return columns[:, np.lexsort(np.round(columns[places], 9))]
 
 
+def _tail(tables: int) -> int:
+    """Return how many of the largest gains the tail is extrapolated from."""
+    return max(MIN_TAIL, round(TAIL_SHARE * tables))
+
+
 def _chance_gains(columns: Floats) -> tuple[Floats, int]:
-    """Return the gains of all pairs in shuffled tables, and how many tables were shuffled."""
+    """Return the largest gains of pairs in shuffled tables, and how many tables were shuffled."""
     rng = np.random.default_rng(0)
     n, d = columns.shape
-    pairs = np.triu_indices(d, 1)
-    count = shuffles(min(n, MAX_ROWS), d, len(pairs[0]))
-    gains = []
+    count = shuffles(min(n, MAX_ROWS), d, d * (d - 1) // 2)
+    largest = np.empty(0)
     for _ in range(count):
         rows = columns if n <= MAX_ROWS else columns[np.sort(rng.choice(n, MAX_ROWS, replace=False))]
         shuffled = rng.permuted(rows, axis=0)
         shuffled = shuffled - shuffled.mean(axis=0)
         length = np.linalg.norm(shuffled, axis=0)
         shuffled /= np.where(length > 0, length, 1.0)
-        squares = np.square(shuffled.T @ shuffled)[pairs]
-        gains.append(-len(rows) * np.log1p(-np.minimum(squares, 1.0 - 1e-12)))
-    return np.concatenate(gains), count
+        step = max(1, BLOCK_PAIRS // d)
+        for start in range(0, d, step):
+            if start:
+                current().check()
+            products = shuffled[:, start : start + step].T @ shuffled[:, start:]
+            squares = np.append(largest, np.square(products[~np.tri(*products.shape, dtype=bool)]))
+            rest = max(0, len(squares) - _tail(count) - 1)
+            largest = np.partition(squares, rest)[rest:]
+    return -min(n, MAX_ROWS) * np.log1p(-np.minimum(largest, 1.0 - 1e-12)), count
 
 
 def shuffles(n_rows: int, n_columns: int, pairs: int) -> int:
