@@ -17,6 +17,13 @@ def test_all_kinds_of_holes_are_seen(frame):
     assert missing_cells(frame).astype(int).tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 0], [0, 1, 0]]
 
 
+def test_blanks_are_holes_whatever_the_type_of_the_column(frame):
+    texts = frame["b"].tolist()
+    columns = {kind: pd.Series(texts, dtype=kind) for kind in ("object", "string", "category")}
+    found = missing_cells(pd.DataFrame(columns).assign(n=frame["a"], t=pd.Timestamp("2026-01-01")))
+    assert found.astype(int).tolist() == [[0] * 5, [0, 0, 0, 1, 0], [1, 1, 1, 0, 0], [0] * 5, [1, 1, 1, 0, 0]]
+
+
 def test_complete_rows(frame):
     with pytest.raises(DataError, match="2 of 5 rows have no missing value") as caught:
         complete_rows(frame)

@@ -41,9 +41,12 @@ def missing_cells(frame: "pd.DataFrame") -> Bools:
     import pandas as pd
 
     found: Bools = np.asfortranarray(frame.isna().to_numpy())  # read column by column
-    for place, kind in enumerate(frame.dtypes):
-        if pd.api.types.is_string_dtype(kind):  # any object, too
-            found[:, place] |= [isinstance(cell, str) and not cell.strip() for cell in frame.iloc[:, place].tolist()]
+    objects = [place for place, kind in enumerate(frame.dtypes) if kind.kind in "OU"]
+    found = found.copy(order="F") if objects else found
+    for place in objects:
+        column = frame.iloc[:, place]
+        if pd.api.types.is_object_dtype(column) or pd.api.types.is_string_dtype(column):
+            found[:, place] |= [isinstance(cell, str) and not cell.strip() for cell in column.tolist()]
     return found
 
 

@@ -119,7 +119,8 @@ def _chance_gains(columns: Floats) -> tuple[Floats, int]:
             if start:
                 current().check()
             products = shuffled[:, start : start + step].T @ shuffled[:, start:]
-            squares = np.append(largest, np.square(products[~np.tri(*products.shape, dtype=bool)]))
+            above = np.arange(len(products))[:, None] < np.arange(products.shape[1])
+            squares = np.append(largest, np.square(products[above]))
             rest = max(0, len(squares) - _tail(count) - 1)
             largest = np.partition(squares, rest)[rest:]
     return -min(n, MAX_ROWS) * np.log1p(-np.minimum(largest, 1.0 - 1e-12)), count
