@@ -735,6 +735,7 @@ class Fuzzer:
         self.kinds: set[str] = set()
         self.escapes: list[str] = []
         self.slowest, self.tried, self.start = 0.0, 0, time.monotonic()
+        self.memory = most_memory()  # libraries count before
 
     def mutant(self, raw: bytes, rng: random.Random) -> bytes:
         return self._mutate(raw, self.pool, rng)
@@ -762,9 +763,15 @@ class Fuzzer:
             "answers": len(self.kinds),
             "escapes": len(self.escapes),
             "slowest": round(self.slowest, 3),
+            "mib": max(0, most_memory() - self.memory),
             "seconds": round(time.monotonic() - self.start, 1),
             "examples": sorted(set(self.escapes))[:5],
         }
+
+
+def most_memory() -> int:
+    """Return the most MiB that this process has taken so far, or one that it has waited for."""
+    return max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) // 1024
 
 
 def fuzz(fuzzer: Fuzzer, cases: int, seed: int, seconds: float) -> dict[str, Any]:
