@@ -138,6 +138,7 @@ test-faults: .venv/ready  ## kill, fuzz and starve it, in large numbers; writes 
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign overhead
 	$(BIN)/python -m tests.faults.campaign limits
 	$(BIN)/python -m tests.faults.campaign crowded
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults.campaign worked
 	DRBO_BOMBS=1 $(BIN)/python -m tests.faults.campaign bombs
 	$(BIN)/python -m tests.faults.campaign page
 

@@ -1,7 +1,8 @@
 """Whether time limits, signals and memory limits hold: the program itself is run, timed and weighed.
 
-Seconds count from the start of the process to its end, reading included, with compiled code in the cache. The machine
-should do nothing else; the reduced campaign, which runs beside other trials, allows more (:func:`allowed_beyond`).
+Seconds count from the start of the process to its end, reading included, with compiled code in the cache. Either the
+machine should do nothing else; or it is busy, which allows more; or the seconds are those of the processor
+(:mod:`tests.faults.processor_clock`), which say the same on a machine that does anything else.
 """
 
 import json
@@ -26,12 +27,16 @@ ROOT = Path(__file__).parents[2]
 MOST_COPIES = 3.0
 #: A signal is sent so long after the search has begun, at the latest.
 SIGNAL_SECONDS = 3.0
-#: Seconds of a small fit on two cores of which one does something else. On slower machines limits are longer.
-QUIET_SECONDS = 4.0
+#: Seconds of a small fit on two cores of which one does something else, and of the processor. On slower machines limits
+#: are longer.
+QUIET_SECONDS, QUIET_WORK = 4.0, 2.0
 #: Limits are so many times longer at most, so that the campaign ends; what a run may take after them, at any pace.
 MOST_PACE = 2.0
 #: What is said where a limit is too short for a first graph; on a machine of more than MOST_PACE, it may be.
-TOO_SHORT = "before there was a result"
+TOO_SHORT = ("before there was a result", "the table was not read to its end")
+#: Seconds after its limit in which a run that waits has to end, where the machine may do anything else; one that hangs
+#: takes longer.
+LONG_ENOUGH = 120.0
 #: Routes that are ended after the search, which may end by itself.
 AFTER_THE_SEARCH = ("bootstrap", "seeds", "imputations", "exact")
 
@@ -50,6 +55,12 @@ class Case:
     command: str = "fit"
     code: int = 0
     first: tuple[str, ...] = field(default=())  # words of a fit that this run needs first
+    waits: bool = False  # for a signal, another process or nothing at all: its work says nothing about its time
+
+    @property
+    def by_work(self) -> bool:
+        """Whether the seconds of the processor say when the run ends."""
+        return not self.waits and self.signal is None and self.suffix != "parquet" and "--workers" not in self.words
 
 
 def _numbers(graph: str, n: int, **options: Any) -> np.ndarray:
@@ -119,7 +130,7 @@ SMALL, KERNELS = "30 columns x 500 rows", "8 columns x 3,000 rows"
 RESAMPLES = ("--bootstrap", "100000")
 ENDLESS = ("--set", "order_patience=100000")
 EXACT = ("--set", "exact=on")
-HANGING = "tests.faults.hanging"
+HANGING, CLOCK = "tests.faults.hanging", "tests.faults.processor_clock"
 SERIES = "100 columns x 4,000 rows, 10 series"
 PAIRS, ROWS = "1,000 linked columns x 1,000 rows", "30 columns x 1,000,000 rows"
 #: One limit for each route, for tables of each kind and for each way to hang, in few minutes.
@@ -139,8 +150,8 @@ REDUCED = (
     Case("exact, by tables", "22 columns x 1,000 rows", EXACT, limit=8),
     Case("surrogate", "100 columns x 1,000 rows", ("--set", "route=surrogate"), limit=10),
     Case("paper", "100 columns x 1,000 rows", ("--set", "preset=paper"), limit=10),
-    Case("own score that sleeps", "8 columns x 200 rows", ("--score", f"{HANGING}:Sleeping"), limit=7),
-    Case("own score that is busy", "8 columns x 200 rows", ("--score", f"{HANGING}:Busy"), limit=7),
+    Case("own score that sleeps", "8 columns x 200 rows", ("--score", f"{HANGING}:Sleeping"), limit=7, waits=True),
+    Case("own score that is busy", "8 columns x 200 rows", ("--score", f"{HANGING}:Busy"), limit=7, waits=True),
     Case("own score in compiled code", "8 columns x 200 rows", ("--score", f"{HANGING}:Compiled"),
          signal=signal.SIGTERM, code=130),
 )  # fmt: skip
@@ -184,25 +195,20 @@ class Run:
     """What a run of the program took, and what it said."""
 
     seconds: float
+    work: float  # seconds of the processor
     after_signal: float
     memory: float  # MiB at most
     code: int
     words: str
 
 
-def allowed_beyond(limit: float, *, busy: bool) -> float:
-    """Return how many seconds after its limit a run may end: on a quiet machine, and beside two busy processes.
-
-    The seconds are those of a machine whose pace is 1 (:meth:`Trial.measure`).
-    """
-    return max(5.0, 0.25 * limit) if busy else grace(limit)
-
-
-def run(words: list[str], number: int | None = None, patience: float = 4 * SIGNAL_SECONDS) -> Run:
+def run(
+    words: list[str], number: int | None = None, patience: float = 4 * SIGNAL_SECONDS, *, program: str = "drbo"
+) -> Run:
     """Run the program; with a signal, send it once the search is under way, or when the patience is over."""
     start = time.monotonic()
     with tempfile.TemporaryFile("w+") as talk:
-        process = subprocess.Popen([sys.executable, "-m", "drbo", *words], stdout=talk, stderr=talk, cwd=ROOT)
+        process = subprocess.Popen([sys.executable, "-m", program, *words], stdout=talk, stderr=talk, cwd=ROOT)
         sent = start
         if number is not None:
             _wait_for_search(process, talk, patience)
@@ -213,7 +219,7 @@ def run(words: list[str], number: int | None = None, patience: float = 4 * SIGNA
         process.returncode = os.waitstatus_to_exitcode(status)
         talk.seek(0)
         memory = usage.ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
-        return Run(end - start, end - sent, memory, process.returncode, talk.read())
+        return Run(end - start, usage.ru_utime + usage.ru_stime, end - sent, memory, process.returncode, talk.read())
 
 
 def _wait_for_search(process: "subprocess.Popen[bytes]", talk: Any, patience: float) -> None:
@@ -262,8 +268,8 @@ def made(name: str, path: Path) -> Path:
 class Trial:
     """All cases, with the tables that they share in one folder."""
 
-    def __init__(self, folder: Path, *, busy: bool = False) -> None:
-        self.folder, self.busy, self.pace = folder, busy, 1.0
+    def __init__(self, folder: Path, *, busy: bool = False, by_work: bool = False) -> None:
+        self.folder, self.busy, self.by_work, self.pace = folder, busy, by_work, 1.0
         self.table = cache(self._table)
         self.memory_of_short = cache(self._memory_of_short)
         self.reading = cache(self._reading)
@@ -283,11 +289,16 @@ class Trial:
         subprocess.run([sys.executable, "-c", code, str(path)], check=True)
         return time.monotonic() - start
 
+    def allowed_beyond(self, case: Case, limit: float) -> float:
+        """Return how many seconds after its limit a run may end: a tenth of it, or a quarter beside busy processes."""
+        if self.by_work and not case.by_work:
+            return LONG_ENOUGH
+        return self.pace * (max(5.0, 0.25 * limit) if self.busy else grace(limit))
+
     def measure(self) -> None:
         """Set the pace of the machine: how many times longer than on a quiet one a small fit takes."""
-        start = time.monotonic()
-        run(["fit", str(self.table("8 columns x 200 rows", "npz")), "--set", "order_patience=1", "-q"])
-        self.pace = max(1.0, (time.monotonic() - start) / QUIET_SECONDS)
+        found = run(["fit", str(self.table("8 columns x 200 rows", "npz")), "--set", "order_patience=1", "-q"])
+        self.pace = max(1.0, found.work / QUIET_WORK if self.by_work else found.seconds / QUIET_SECONDS)
 
     def warm_up(self) -> None:
         """Compile what the cases need."""
@@ -302,8 +313,9 @@ class Trial:
         path, output = self.table(case.table, case.suffix), self.folder / "run"
         if case.limit is not None:
             case = replace(case, limit=round(min(self.pace, MOST_PACE) * case.limit, 1))
+        program = CLOCK if self.by_work and case.by_work else "drbo"
         if case.first:
-            run(["fit", str(path), "-o", str(output), "--force", *case.first])
+            run(["fit", str(path), "-o", str(output), "--force", *case.first], program=program)
         words = {
             "fit": ["fit", str(path), *case.words, "-o", str(output), "--force"],
             "resume": ["resume", str(output)],
@@ -319,24 +331,26 @@ class Trial:
         if case.limit is not None:
             words += ["--time-limit", str(case.limit)]
         spent = _spent(output) if case.command == "resume" else 0.0
-        found = run(words, case.signal)
+        patience = LONG_ENOUGH if self.by_work else 4 * SIGNAL_SECONDS
+        found = run(words, case.signal, patience, program=program)
         return self._row(case, path, output, found, spent)
 
     def _row(self, case: Case, path: Path, output: Path, found: Run, spent: float) -> dict[str, Any]:
-        seconds, allowed, note = found.seconds + spent, np.inf, ""
+        own = self.by_work and case.by_work
+        seconds, allowed, note = (found.work if own else found.seconds) + spent, np.inf, ""
         ends = f"{case.limit:g} s" if case.limit is not None else "by itself"
         if case.signal is not None:
             ends, seconds = signal.Signals(case.signal).name, found.after_signal
-            allowed = allowed_beyond(0.0, busy=self.busy) * self.pace
+            allowed = self.allowed_beyond(case, 0.0)
         elif case.limit is not None:
-            allowed = case.limit + allowed_beyond(case.limit, busy=self.busy) * self.pace
+            allowed = case.limit + self.allowed_beyond(case, case.limit)
         elif case.most is not None:
             allowed = case.most
-        if case.suffix == "csv" and case.limit is not None:
+        if case.suffix == "csv" and case.limit is not None and not (self.busy or self.by_work):
             note = f"reading alone takes {self.reading(path):.1f} s"
         fails = [] if seconds <= allowed else [f"later than {allowed:.1f} s"]
-        told = found.code == 2 and TOO_SHORT in found.words
-        too_slow = told and self.pace > MOST_PACE
+        told = found.code == 2 and any(words in found.words for words in TOO_SHORT)
+        too_slow = told and (self.pace > MOST_PACE or (self.by_work and not case.by_work))
         if too_slow:
             note = "this machine has no graph by then, and says so"
         elif told and case.command in ANSWERS:
@@ -344,14 +358,14 @@ class Trial:
         elif found.code != case.code:
             fails.append(f"exit code {found.code}: {' '.join(found.words.split())[-300:]}")
         if case.command in ("fit", "resume") and case.route != "reading" and not too_slow:
-            fails += _problems(case, output, found.seconds)
+            fails += _problems(case, output, seconds)
         row = {"route": case.route, "table": f"{case.table} ({case.suffix})", "ends": ends}
         row |= {"seconds": round(seconds, 1), "memory_mib": round(found.memory)}
         if case.table == LONG and case.signal is None and case.command == "fit":
             copies = (found.memory - self.memory_of_short(case.suffix)) * 2**20 / (8 * 1_000_000 * 100)
             row["copies"] = round(copies, 2)
             fails += [] if copies <= MOST_COPIES else [f"{copies:.1f} copies of the table"]
-        if self.busy:
+        if self.busy or self.by_work:
             row |= {"pace": round(self.pace, 1)}
         return row | {"tried": 1, "failed": int(bool(fails)), "note": "; ".join([note, *fails]).strip("; ")}
 
@@ -376,19 +390,26 @@ def _problems(case: Case, output: Path, seconds: float) -> list[str]:
     return [] if ended else [f"it ended otherwise: {result.stopped}"]
 
 
-def limits(only: str = "", cases: tuple[Case, ...] = CASES, *, busy: bool = False) -> list[dict[str, Any]]:
-    """Try all cases, or those whose route or table holds some words; return the table of limits."""
+def limits(
+    only: str = "", cases: tuple[Case, ...] = CASES, *, busy: bool = False, by_work: bool = False
+) -> list[dict[str, Any]]:
+    """Try all cases, or those whose route or table holds some words; return the table of limits.
+
+    ``busy``: other processes may run, and more is allowed; ``by_work``: seconds are those of the processor.
+    """
     rows = []
     with tempfile.TemporaryDirectory() as place:
-        trial = Trial(Path(place), busy=busy)
+        trial = Trial(Path(place), busy=busy, by_work=by_work)
         if cases is CASES:
             trial.warm_up()
+        if by_work:
+            trial.measure()
         for case in cases:
             if only in f"{case.route} {case.table} {case.suffix}":
-                if busy:
+                if busy and not by_work:
                     trial.measure()
                 rows.append(trial.outcome(case))
-                if busy and rows[-1]["failed"]:  # something else may have begun after the pace was measured
+                if busy and not by_work and rows[-1]["failed"]:  # something else may have begun since
                     print(rows[-1], flush=True)
                     trial.measure()
                     rows[-1] = trial.outcome(case)

@@ -1,6 +1,8 @@
 """What the large trials have recorded: it is shown, holds, and is of this program or of one that is little older."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -10,7 +12,7 @@ from tests.faults.campaign import MOST_COMMITS, OUTCOME, PAGE, PROMISES, ROOT, T
 RECORDED = json.loads(OUTCOME.read_text())
 DATED = [name for name in PROMISES if "commit" in RECORDED.get(name, {})]
 #: Trials whose rows may be older than the rule that they say which commit they tried.
-UNDATED = {"kills", "moments", "fuzz", "limits", "crowded", "bombs"}
+UNDATED = {"kills", "moments", "limits", "crowded", "worked", "bombs"}
 
 
 def test_the_page_shows_what_was_recorded():
@@ -60,7 +62,28 @@ def test_a_machine_that_is_too_slow_for_a_graph_must_say_so_in_time(pace, failed
     trial = limits.Trial(tmp_path, busy=True)
     trial.pace, case = pace, limits.REDUCED[0]
     for seconds, expected in ((case.limit + 1, failed), (case.limit + 100, 1)):
-        found = limits.Run(seconds, seconds, 100.0, 2, "error: time limit of 15 s reached before there was a result")
+        found = limits.Run(
+            seconds, seconds, seconds, 100.0, 2, "error: time limit of 15 s reached before there was a result"
+        )
         assert trial._row(case, tmp_path, tmp_path / "run", found, 0.0)["failed"] == expected
-    other = limits.Run(case.limit, case.limit, 100.0, 1, "error: internal error")
+    other = limits.Run(case.limit, case.limit, case.limit, 100.0, 1, "error: internal error")
     assert trial._row(case, tmp_path, tmp_path / "run", other, 0.0)["failed"] == 1
+
+
+@pytest.mark.parametrize(
+    ("waits", "seconds", "work", "failed"),
+    [(False, 110, 11, 0), (False, 110, 13, 1), (True, 110, 1, 0), (True, 200, 1, 1)],
+)
+def test_work_is_timed_by_the_processor_and_waiting_alone_by_the_clock(waits, seconds, work, failed, tmp_path):
+    case = limits.Case("check", "8 columns x 200 rows", (), limit=10, command="check", waits=waits)
+    found = limits.Run(seconds, work, seconds, 100.0, 0, "")
+    trial = limits.Trial(tmp_path, by_work=True)
+    assert trial._row(case, tmp_path, tmp_path / "run", found, 0.0)["failed"] == failed
+
+
+def test_the_clock_of_the_processor_stands_still_while_a_program_waits():
+    code = "import sys, time; sys.argv[1:] = ['init', '--help']; import runpy; time.sleep(3)\n"
+    code += f"try: runpy.run_module('{limits.CLOCK}', run_name='__main__')\n"
+    code += "except SystemExit: print(time.monotonic() < 3)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.splitlines()[-1] == "True"
