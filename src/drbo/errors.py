@@ -19,6 +19,8 @@ class DrboError(Exception):
     'dropout must be in [0, 1), got 1.5 (try 0.1)'
     """
 
+    column: str | None = None  # that is at fault, where one column is
+
     def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)
         self.message = message

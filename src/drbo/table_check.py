@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -72,6 +72,22 @@ class TableCheck:
     def is_usable(self) -> bool:
         """Whether a fit takes the table as it is."""
         return not self.look.blocking
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, fit for JSON."""
+        look = self.look
+        return {
+            **{name: getattr(self, name) for name in ("n_rows", "n_columns", "n_checked", "is_usable")},
+            "columns": [one._asdict() for one in look.columns],
+            "problems": [one._asdict() for one in look.problems],
+            "remedies": {"drop": look.drop, "missing": look.missing, "types": dict(look.types), "na": list(look.na)},
+            "notes": list(self.notes),
+            "findings": None if self.findings is None else [asdict(one) for one in self.findings],
+            "roots": list(self.roots),
+            "experiments": [asdict(one) for one in self.experiments],
+            "score_name": self.score or None,
+            "reasons": list(self.reasons),
+        }
 
     def text(self, name: str, words: Words = PYTHON) -> str:
         """Return all but what to do next."""

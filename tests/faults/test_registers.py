@@ -54,7 +54,7 @@ FUZZED = {
     "drbo.data.reading.numpy_file:NumpySource": "npz",
 }
 #: A command that ends before a limit of a hundredth of a second has to do nothing but print.
-QUICK = ("init", "datasets", "export", "simulate", "compare", "report", "lag")
+QUICK = ("init", "schema", "datasets", "export", "simulate", "compare", "report", "lag")
 
 
 @pytest.mark.parametrize("route", ROUTES)
@@ -184,6 +184,7 @@ CALLS = {
     "simulate": "12ER2 -o OUT.csv",
     "datasets": "sachs",
     "init": "OUT.toml",
+    "schema": "",
 }
 
 

@@ -1,5 +1,3 @@
-import json
-
 import numpy as np
 
 from drbo.graph.metrics import compare
@@ -12,7 +10,7 @@ def test_words_and_json_name_every_edge():
     lines = made.text(("est", "truth")).splitlines()
     assert lines[0] == "2 edges in est, 2 edges in truth"
     assert [line.split()[:2] for line in lines[2:9:2]] == [["correct", "0"], ["a", "->"], ["b", "->"], ["a", "->"]]
-    found = json.loads(made.to_json())
+    found = made.to_dict()
     assert (found["reversed"], found["missing"], found["extra"]) == ([["a", "b"]], [["b", "c"]], [["a", "c"]])
 
 

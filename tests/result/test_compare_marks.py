@@ -1,5 +1,3 @@
-import json
-
 import numpy as np
 import pytest
 
@@ -42,7 +40,7 @@ def test_words_and_json_name_every_edge():
     assert "b <-o c, but b <-> c" in text
     assert "a o-> b" in text
     assert "bidirected            -    0.000" in text
-    found = json.loads(made.to_json())
+    found = made.to_dict()
     assert found["extra"] == [["b", "d", "<-o", "   "]]
     assert found["arrowheads"]["precision"] == pytest.approx(2 / 3)
 

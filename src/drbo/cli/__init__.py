@@ -10,6 +10,7 @@ import sys
 import time
 import traceback
 import warnings
+from contextlib import suppress
 from typing import Any, NoReturn
 
 import click
@@ -30,11 +31,12 @@ from drbo.cli.commands.moments import moments
 from drbo.cli.commands.next import next_
 from drbo.cli.commands.report import report
 from drbo.cli.commands.resume import resume
+from drbo.cli.commands.schema import schema
 from drbo.cli.commands.score import score
 from drbo.cli.commands.simulate import simulate
 from drbo.cli.headings import moved_hint
 from drbo.cli.interrupts import FAILURE, INTERRUPTED, MISUSE, NO_RESULT, timed
-from drbo.cli.messages import OutputError, put, ready_streams, say, say_error, say_warning
+from drbo.cli.messages import OutputError, answer_error, put, ready_streams, say, say_error, say_warning
 from drbo.deadline import INTERRUPTED as INTERRUPTED_RUN
 from drbo.deadline import OutOfTimeError
 from drbo.errors import DrboError, TimeLimitError, WriteError, write_hint
@@ -53,37 +55,42 @@ class Program(click.Group):
         atexit.unregister(gc.freeze)
         atexit.register(gc.freeze)  # no search for garbage among all modules at the end: it takes up to a second
         ready_streams()
+        words = (args[0] if args else extra.get("args")) or sys.argv[1:]
+        self._as_json = "--json" in words
         sys.exit(self._run(*args, **extra | {"standalone_mode": False}))
+
+    def _fail(self, error: Exception, message: str, hint: str | None = None) -> None:
+        """Say an error to people, and to a program that asked for JSON."""
+        say_error(message, hint)
+        if self._as_json:
+            with suppress(DrboError, OSError):  # stdout cannot be written: stderr has said what is wrong
+                answer_error(error, message, hint)
 
     def _run(self, *args: Any, **extra: Any) -> int:
         try:
             code = super().main(*args, **extra)
-        except click.exceptions.Abort:
-            say_error(NO_RESULT)
+        except click.exceptions.Abort as error:
+            self._fail(error, NO_RESULT)
             return INTERRUPTED
         except click.UsageError as error:
-            say_error(_usage_words(error), hint=_usage_hint(error))
+            self._fail(error, _usage_words(error), _usage_hint(error))
             return MISUSE
         except click.ClickException as error:
-            say_error(error.format_message())
+            self._fail(error, error.format_message())
             return FAILURE
         except DrboError as error:
-            say_error(error.message, hint=error.hint)
+            self._fail(error, error.message, error.hint)
             for line in getattr(error, "lines", ()):
                 say(line)
             return FAILURE if isinstance(error, OutputError | WriteError) else MISUSE
         except OSError as error:  # such as a help text on a full disk
             where = "the output" if error.filename is None else f"'{error.filename}'"
-            say_error(
-                f"{where}: {error.strerror or error}",
-                hint=write_hint(error, "run the command again as 'drbo --debug ...' to see where the error comes from"),
-            )
+            hint = write_hint(error, "run the command again as 'drbo --debug ...' to see where the error comes from")
+            self._fail(error, f"{where}: {error.strerror or error}", hint)
             return FAILURE
         except Exception as error:
-            say_error(
-                f"internal error: {type(error).__name__}: {error}",
-                hint="this is a bug: please report it, with the output of 'drbo --debug ...'",
-            )
+            hint = "this is a bug: please report it, with the output of 'drbo --debug ...'"
+            self._fail(error, f"internal error: {type(error).__name__}: {error}", hint)
             return FAILURE
         return code if isinstance(code, int) else 0
 
@@ -159,5 +166,6 @@ for command in (
     simulate,
     datasets,
     init,
+    schema,
 ):
     main.add_command(timed(command))  # a new one obeys limits and signals, too

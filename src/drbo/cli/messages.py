@@ -1,6 +1,7 @@
 """Prints notes, warnings and errors on stderr, made safe for any terminal."""
 
 import errno
+import json
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ import click
 from drbo.errors import DrboError, write_hint
 from drbo.result.words.plain_text import plain
 
+SCHEMA_VERSION = 1  # of what --json prints
 LONGEST = 5_000  # characters of an error; those about large files can be long
 COLOURS = {"error": "red", "warning": "yellow", "hint": "cyan"}
 #: Hints speak of arguments of Python functions; on the command line the same things are options.
@@ -117,6 +119,18 @@ def say_error(message: str, hint: str | None = None) -> None:
     _say_labelled("error", message)
     if hint:
         _say_labelled("hint", as_options(hint))
+
+
+def answer_error(error: Exception, message: str, hint: str | None = None) -> None:
+    """Answer a program that asked for JSON with an error: the object on stdout that stands in for a result."""
+    content = {
+        "schema": SCHEMA_VERSION,
+        "error": message[:LONGEST],
+        "hint": as_options(hint) if hint else None,
+        "column": getattr(error, "column", None),
+        "details": list(getattr(error, "lines", ())),
+    }
+    show(json.dumps(content, indent=2), machine=True)
 
 
 def say_warning(message: Warning | str, *_where: Any, **_how: Any) -> None:

@@ -217,7 +217,8 @@ def time_option(about: str = "Stop after this time, such as 60s, 5m or 1h.") -> 
 
 def json_option(command: F) -> F:
     """Add --json."""
-    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")(command)
+    about = "Print one JSON object instead of text, an error too ('drbo schema' describes it)."
+    return click.option("--json", "as_json", is_flag=True, help=about)(command)
 
 
 def quiet_option(command: F) -> F:

@@ -1,13 +1,13 @@
 """What a command writes: a result with its picture and report, or a table; a failed write is an output error."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from drbo.cli.interrupts import broken_off
-from drbo.cli.messages import OutputError, put, say
+from drbo.cli.messages import SCHEMA_VERSION, OutputError, put, say, show
 from drbo.deadline import LEAST_SECONDS, Deadline, current, no_deadline
 from drbo.errors import ResultError, write_hint
 from drbo.result.files.run_folder import PICTURE, REPORT
@@ -35,6 +35,18 @@ def writing(what: Path) -> Iterator[None]:
         raise OutputError(
             f"{what} cannot be written: {error.strerror or error}", hint=write_hint(error, "choose another location")
         ) from error
+
+
+def show_json(content: Mapping[str, Any]) -> None:
+    """Print the answer of a command to a program; ``drbo schema`` describes it."""
+    show(json.dumps({"schema": SCHEMA_VERSION, **content}, indent=2, allow_nan=False), machine=True)
+
+
+def say_written(text: str, files: Sequence[Path], *, as_json: bool, **facts: Any) -> None:
+    """Say what was written, and list it for a program that asks."""
+    say(text)
+    if as_json:
+        show_json({"files": [str(path) for path in files], **facts})
 
 
 def write(path: Path, content: bytes) -> None:
@@ -86,8 +98,8 @@ def _records(table: "pd.DataFrame") -> list[dict[str, Any]]:
     ]
 
 
-def result_as_json(result: "Result", files: list[Path]) -> str:
-    """Return a result as one flat JSON object."""
+def result_content(result: "Result", files: list[Path]) -> dict[str, Any]:
+    """Return a result as one flat object for JSON."""
     content: dict[str, Any] = {
         "names": list(result.names),
         "n_rows": result.table.n_rows,
@@ -108,7 +120,7 @@ def result_as_json(result: "Result", files: list[Path]) -> str:
         *("score_name", "score_equivalent", "score", "pruned_score", "pruner", "gap", "reasons"),
         *("n_evals", "n_local", "seconds", "seed", "stopped", "settings"),
     )
-    return json.dumps(content | {name: getattr(result, name) for name in fields}, indent=2, allow_nan=False)
+    return content | {name: getattr(result, name) for name in fields}
 
 
 def write_table(

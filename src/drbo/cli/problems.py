@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class TableProblemsError(DataError):
     """The refusal of a table: ``lines`` has all problems and the command that solves them."""
 
-    def __init__(self, message: str, lines: list[str], hint: str | None = None) -> None:
+    def __init__(self, message: str, lines: list[str], hint: str | None = None, column: str | None = None) -> None:
         super().__init__(message, hint)
-        self.lines = lines
+        self.lines, self.column = lines, column
 
 
 def doubts(frame: "pd.DataFrame", design: "Design") -> None:
@@ -49,10 +49,11 @@ def refused(error: DataError, frame: "pd.DataFrame", design: "Design", policy: "
     if not found.blocking:
         return error
     way = [f"  {solving_line(found)}"] if found.usable else [stuck(found)]
+    blocking = next((problem.column for problem in found.problems if problem.blocks), "") or None
     if len(found.problems) == 1:
-        return TableProblemsError(error.message, ["This command solves it:"] * found.usable + way, error.hint)
+        return TableProblemsError(error.message, ["This command solves it:"] * found.usable + way, error.hint, blocking)
     lines = [*problem_lines(found), *["This command solves them:"] * found.usable, *way]
-    return TableProblemsError(f"the table has {len(found.problems)} problems:", lines)
+    return TableProblemsError(f"the table has {len(found.problems)} problems:", lines, column=blocking)
 
 
 def solving_line(found: "Look", more: Sequence[str] = ()) -> str:

@@ -1,10 +1,9 @@
 """How a graph compares with another one, in words: by its edges, unless its kind has a way of its own."""
 
-import json
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from drbo.arrays import Bools
 from drbo.errors import DataError, first_of
@@ -44,8 +43,8 @@ class Compared(Protocol):
     def text(self, typed: tuple[str, str]) -> str:
         """Return the comparison of two graphs, as they were typed, in words."""
 
-    def to_json(self) -> str:
-        """Return every figure and every list of edges as one JSON object."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return every figure and every list of edges as plain values, fit for JSON."""
 
 
 @dataclass(frozen=True)
@@ -63,11 +62,11 @@ class ArrowComparison:
     names: tuple[str, ...]
     found: Comparison
 
-    def to_json(self) -> str:
-        """Return every figure and every list of edges as one JSON object."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return every figure and every list of edges as plain values, fit for JSON."""
         pairs: dict[str, Pairs] = {kind: getattr(self.found, kind) for kind in ARROW_KINDS}
         lists = {kind: [[self.names[i], self.names[j]] for i, j in edges] for kind, edges in pairs.items()}
-        return json.dumps({**self.found.numbers(), **lists}, indent=2, allow_nan=False)
+        return {**self.found.numbers(), **lists}
 
     def text(self, typed: tuple[str, str]) -> str:
         """Return the comparison of two graphs, as they were typed, as text: the edges by kind, then the figures."""

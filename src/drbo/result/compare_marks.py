@@ -1,6 +1,5 @@
 """How a graph with hidden causes compares with another one, in words: by links and marks."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -105,13 +104,13 @@ class MarkComparison:
             found[name] = one._asdict() | {"precision": one.precision, "recall": one.recall}
         return found
 
-    def to_json(self) -> str:
-        """Return every figure and every edge, with its marks in both graphs, as one JSON object."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return every figure and every edge, with its marks in both graphs, as plain values, fit for JSON."""
         lists = {
             kind: [[self.names[i], self.names[j], sign(self.found, i, j), sign(self.truth, i, j)] for i, j in pairs]
             for kind, pairs in ((kind, self.pairs(kind)) for kind in MARK_KINDS)
         }
-        return json.dumps(self.numbers() | lists, indent=2, allow_nan=False)
+        return self.numbers() | lists
 
     def text(self, typed: tuple[str, str]) -> str:
         """Return the comparison of two graphs, as they were typed, in words."""

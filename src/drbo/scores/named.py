@@ -3,18 +3,18 @@
 from typing import Any
 
 from drbo.errors import SettingsError
-from drbo.scores.registry import SCORES, score_class
+from drbo.scores.registry import SCORES, installed_scores, score_class
 
 
 def is_built_in(name: str) -> bool:
-    """Tell whether a name stands for a score of drbo, so that it may come from a file.
+    """Tell whether a name stands for a score of drbo or of an installed package, so that it may come from a file.
 
     Examples
     --------
     >>> is_built_in("bge"), is_built_in("auto"), is_built_in("module:Class")
     (True, True, False)
     """
-    return name == "auto" or name in SCORES
+    return name == "auto" or name in SCORES or (":" not in name and name in installed_scores())
 
 
 def score_label(score: Any) -> str:

@@ -4,6 +4,8 @@ import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
+from functools import cache
+from importlib.metadata import entry_points
 from typing import Any
 
 import numpy as np
@@ -37,6 +39,16 @@ SCORES: dict[str, str] = {
     "splines-experiments": "drbo.scores.experiments:ExperimentSplines",
     "splines-ranks": "drbo.scores.splines:RankSplines",
 }
+
+
+#: The entry points by which an installed package adds scores: a name, and ``module:Class``.
+GROUP = "drbo.scores"
+
+
+@cache
+def installed_scores() -> dict[str, str]:
+    """Return the scores that installed packages add; the names of drbo stay its own."""
+    return {one.name: one.value for one in entry_points(group=GROUP) if one.name not in SCORES}
 
 
 class _Wrapped(Score):
@@ -75,14 +87,13 @@ class _Wrapped(Score):
 
 def score_class(name: str) -> Any:
     """Return the class behind a score name or a ``module:Class``."""
-    path = SCORES.get(name, name)
+    path = name if ":" in name else SCORES.get(name) or installed_scores().get(name, name)
     module, _, attribute = path.partition(":")
     if not attribute:
-        close = get_close_matches(name, [*sorted(SCORES), "auto"], n=3)
+        known = sorted({*SCORES, *installed_scores()})
+        close = get_close_matches(name, [*known, "auto"], n=3)
         hint = f"did you mean {' or '.join(close)}?" if close else "name your own score as package.module:ClassName"
-        raise SettingsError(
-            f"score must be one of {', '.join(sorted(SCORES))}, auto, or module:Class, got {name!r}", hint=hint
-        )
+        raise SettingsError(f"score must be one of {', '.join(known)}, auto, or module:Class, got {name!r}", hint=hint)
     try:
         return getattr(importlib.import_module(module), attribute)
     except (Exception, SystemExit) as error:  # the module is the user's: it may fail in any way, or exit

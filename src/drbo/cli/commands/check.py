@@ -9,14 +9,15 @@ import click
 from drbo.cli.experiments import design_of, experiment_options
 from drbo.cli.many_rows import rows_or_sample
 from drbo.cli.messages import put, say, show
-from drbo.cli.options import FILE
+from drbo.cli.options import FILE, json_option
+from drbo.cli.output import show_json
 from drbo.cli.pairs import POLICIES, TARGETS, parse_settings
 from drbo.cli.problems import solving_line
 from drbo.cli.table_options import data_options, group_option, policy_of
 from drbo.progress import under_way
 
 if TYPE_CHECKING:
-    from drbo.table_check import Words
+    from drbo.table_check import TableCheck, Words
 
 UNUSABLE = 2  # exit code
 
@@ -26,7 +27,8 @@ UNUSABLE = 2  # exit code
 @experiment_options
 @group_option
 @data_options
-def check(data: Path, **options: Any) -> None:
+@json_option
+def check(data: Path, as_json: bool, **options: Any) -> None:
     """Describe every column of the table in DATA, name all problems, and print the command that solves them.
 
     If the table can be used, the audit follows: sample size, duplicate rows, outliers, scale, serial dependence, and
@@ -37,20 +39,29 @@ def check(data: Path, **options: Any) -> None:
     The exit code is 2 if the table cannot be used as it is.
     """
     from drbo.table_check import check as checked
-    from drbo.table_check import stuck
 
     frame, n_rows = rows_or_sample(data, options)
     changes = parse_settings(options["changes"], POLICIES | TARGETS)
     design = design_of(options, changes.get("targets"))
     with under_way(f"checking {data}", tell=say):
         found = replace(checked(frame, design, policy_of(options, changes)), n_rows=n_rows)
-    show("\n".join([found.text(str(data), _words()), "", "Next:" if found.look.usable else stuck(found.look)]))
-    if found.look.usable:
-        put(
-            f"  {solving_line(found.look, [word for name in found.roots for word in ('--root', name)])}"
-        )  # never wrapped
+    roots = [word for name in found.roots for word in ("--root", name)]
+    line = solving_line(found.look, roots) if found.look.usable else ""
+    if as_json:
+        show_json({**found.to_dict(), "command": line or None})
+    else:
+        _tell(found, data, line)
     if not found.is_usable:
         raise click.exceptions.Exit(UNUSABLE)
+
+
+def _tell(found: "TableCheck", data: Path, line: str) -> None:
+    """Print what was found, and the next command."""
+    from drbo.table_check import stuck
+
+    show("\n".join([found.text(str(data), _words()), "", "Next:" if found.look.usable else stuck(found.look)]))
+    if line:
+        put(f"  {line}")  # never wrapped
 
 
 def _words() -> "Words":

@@ -8,7 +8,7 @@ import click
 
 from drbo.cli.messages import say, show
 from drbo.cli.options import FILE, json_option
-from drbo.cli.output import writing
+from drbo.cli.output import show_json, writing
 from drbo.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
@@ -59,7 +59,10 @@ def compare(learned: Path, truth: Path, report: Path | None, as_json: bool) -> N
     if report is not None:
         _check_report(report, typed, (first, second))
     found = _compared((learned, truth), (first, second))
-    show(found.to_json() if as_json else found.text(typed), machine=as_json)
+    if as_json:
+        show_json(found.to_dict())
+    else:
+        show(found.text(typed))
     _write_report(report, typed, (first, second))
 
 

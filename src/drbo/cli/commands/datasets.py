@@ -6,8 +6,8 @@ from typing import Any
 import click
 
 from drbo.cli.messages import say, show
-from drbo.cli.options import FILE
-from drbo.cli.output import write, write_table, writing
+from drbo.cli.options import FILE, json_option
+from drbo.cli.output import show_json, write, write_table, writing
 from drbo.errors import SettingsError
 from drbo.result.words.plain_text import table
 
@@ -16,7 +16,8 @@ from drbo.result.words.plain_text import table
 @click.argument("name", required=False)
 @click.option("-o", "--output", type=FILE, metavar="FILE", help="Write to this .csv or .npz file.")
 @click.option("--permute", type=click.IntRange(min=0), metavar="SEED", help="Shuffle the columns.")
-def datasets(name: str | None, output: Path | None, permute: int | None) -> None:
+@json_option
+def datasets(name: str | None, output: Path | None, permute: int | None, as_json: bool) -> None:
     """List the data sets and networks that ship with the package, or write the one called NAME.
 
     Without -o the edges of NAME are printed. With -o data.csv the rows are written to data.csv and the edges to
@@ -32,7 +33,10 @@ def datasets(name: str | None, output: Path | None, permute: int | None) -> None
     from drbo.data.files.datasets import available, load
 
     if name is not None:
-        _write(load(name, permute=permute), output)
+        data = load(name, permute=permute)
+        written = _write(data, output, silent=as_json)
+        if as_json:
+            show_json(_content(data, written))
         return
     if output is not None or permute is not None:
         raise SettingsError("-o and --permute require the NAME of a data set", hint="'drbo datasets' lists the names")
@@ -40,18 +44,30 @@ def datasets(name: str | None, output: Path | None, permute: int | None) -> None
         [size.name, f"{size.n_rows or '-'}", f"{size.n_nodes}", f"{size.n_edges}", size.description]
         for size in available()
     ]
+    if as_json:
+        show_json({"datasets": [size._asdict() for size in available()]})
+        return
     show(table(["name", "rows", "nodes", "edges", "about"], rows, align="lrrrl"))
 
 
-def _write(data: Any, output: Path | None) -> None:
-    """Write the rows and the edges of a data set, or print its edges."""
+def _content(data: Any, written: list[Path]) -> dict[str, Any]:
+    """Return a data set for a program: its edges, and the files that were written."""
+    edges = [[data.names[i], data.names[j]] for i, j in zip(*data.dag.nonzero(), strict=True)]
+    facts = {"name": data.name, "description": data.description, "source": data.source, "names": list(data.names)}
+    return {**facts, "edges": edges, "files": [str(path) for path in written]}
+
+
+def _write(data: Any, output: Path | None, *, silent: bool) -> list[Path]:
+    """Write the rows and the edges of a data set and return the files; without a file, print the edges."""
     from drbo.result.files.export import csv_bytes, write_graph
 
     say(f"{data.name}: {data.description} ({data.source}), {len(data.names)} nodes, {int(data.dag.sum())} edges")
+    if output is None and silent:
+        return []
     if output is None:
         edges = [(data.names[i], data.names[j]) for i, j in zip(*data.dag.nonzero(), strict=True)]
         click.echo(csv_bytes([("source", "target"), *edges]), nl=False)
-        return
+        return []
     graph = output
     if data.X is not None:
         graph = output.with_name(f"{output.stem}-edges{output.suffix}")
@@ -60,6 +76,7 @@ def _write(data: Any, output: Path | None) -> None:
     with writing(graph):
         write_graph(graph, data.dag, data.names)
     say(f"wrote the edges to {graph}")
+    return list(dict.fromkeys([output, graph]))
 
 
 def _write_rows(data: Any, output: Path) -> None:

@@ -1,5 +1,6 @@
 """``drbo demo``: two complete runs on data that ship with the package."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,8 +11,8 @@ from drbo.cli.commands.compare import answer
 from drbo.cli.commands.fit import exit_if_interrupted, search
 from drbo.cli.interrupts import limited_run
 from drbo.cli.messages import say, show
-from drbo.cli.options import FILE, duration
-from drbo.cli.output import save_result, writing
+from drbo.cli.options import FILE, duration, json_option
+from drbo.cli.output import save_result, say_written, writing
 from drbo.cli.run_folder import check_folder
 from drbo.result.files.run_folder import REPORT
 
@@ -45,7 +46,8 @@ PAPER = (
     "-o", "--output", type=FILE, default="drbo-demo", show_default=True, metavar="DIR", help="Folder for the results."
 )
 @click.option("--time-limit", type=duration, metavar="TIME", help="Stop after this time, such as 60s, 5m or 1h.")
-def demo(output: Path, time_limit: float | None) -> None:
+@json_option
+def demo(output: Path, time_limit: float | None, as_json: bool) -> None:
     """Learn two networks whose links are known, and compare what was found with the truth.
 
     The first is a simulated greenhouse with rows from several experiments, the second are 11 proteins in 853 cells
@@ -57,14 +59,16 @@ def demo(output: Path, time_limit: float | None) -> None:
     from drbo.data.files.datasets import load
 
     with limited_run(time_limit) as run:
-        _greenhouse(load("greenhouse"), folders[0], run)
-        _proteins(load("sachs"), folders[1], run)
+        tell = say if as_json else show
+        _greenhouse(load("greenhouse"), folders[0], run, tell)
+        _proteins(load("sachs"), folders[1], run, tell)
     for folder in folders:
         say(f"The report (HTML):  {folder / REPORT}")
-    say("Next, try your own data:  drbo check table.csv")
+    files = [path for folder in folders for path in sorted(folder.glob("*.*"))]
+    say_written("Next, try your own data:  drbo check table.csv", files, as_json=as_json)
 
 
-def _greenhouse(data: Any, folder: Path, run: "CommandRun") -> None:
+def _greenhouse(data: Any, folder: Path, run: "CommandRun", tell: Callable[[str], None]) -> None:
     import numpy as np
 
     from drbo.design import Design
@@ -73,31 +77,31 @@ def _greenhouse(data: Any, folder: Path, run: "CommandRun") -> None:
     result = _learned(data, folder, run, {"design": Design(experiment="day", control="ordinary")})
     kinds, found = result.edges()["direction"], _compared(result, data)
     right = [bool(data.dag[i, j]) for i, j in np.argwhere(result.dag)]
-    show(f"   links       {_links(found)}")
+    tell(f"   links       {_links(found)}")
     for kind in ("supported", "assumed"):
         of_kind = [one for one, told in zip(right, kinds, strict=True) if told == kind]
-        show(f"   {kind:<10}  {len(of_kind)} arrows, {sum(of_kind)} of them point the right way")
+        tell(f"   {kind:<10}  {len(of_kind)} arrows, {sum(of_kind)} of them point the right way")
     n_open = int(sum(kinds == "open"))
-    show(f"   open        {n_open} link{'s' * (n_open != 1)}, of which both directions fit equally well")
+    tell(f"   open        {n_open} link{'s' * (n_open != 1)}, of which both directions fit equally well")
     targets = result.targets
     for day, changed in data.changed.items():
         named = ", ".join(sorted(targets.loc[targets["experiment"] == day, "column"])) or "nothing found"
-        show(f"   day {day}       changed: {named} (in truth {', '.join(sorted(changed))})")
+        tell(f"   day {day}       changed: {named} (in truth {', '.join(sorted(changed))})")
     if not _checked(result) and "supported" not in set(kinds):
         _tell(f"   {NOT_CHECKED}")
 
 
-def _proteins(data: Any, folder: Path, run: "CommandRun") -> None:
+def _proteins(data: Any, folder: Path, run: "CommandRun", tell: Callable[[str], None]) -> None:
     _tell(PROTEINS)
     result = _learned(data, folder, run, {})
     found = _compared(result, data)
     supported = result.dag & ~result.assumed & ~result.undirected
-    show(f"   links       {_links(found)}")
-    show(
+    tell(f"   links       {_links(found)}")
+    tell(
         f"   directions  {len(found.correct)} as known, {len(found.reversed)} reversed, {len(found.undirected)} open; "
         f"{int(supported.sum())} supported, {int((supported & data.dag).sum())} of them as known"
     )
-    show(f"   errors      SHD {found.shd}: edges to add, remove or reverse")
+    tell(f"   errors      SHD {found.shd}: edges to add, remove or reverse")
     say("")
     if not supported.any():
         _tell(NOTHING_SUPPORTED if _checked(result) else NOT_CHECKED)

@@ -1,6 +1,5 @@
 """``drbo effects``: estimates the effect of one column on another, over all graphs that the data cannot tell apart."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ import click
 
 from drbo.cli.messages import say, show
 from drbo.cli.options import FILE, json_option, quiet_option
+from drbo.cli.output import show_json
 from drbo.cli.table_options import file_options, missing_option, read_frame
 from drbo.errors import SettingsError
 from drbo.progress import counting, under_way
@@ -81,7 +81,10 @@ def effects(run: Path, data: Path, as_json: bool, quiet: bool, **options: Any) -
 
     if not quiet and found.basis == SEEN:
         say("note: the graph was learned from these rows, so the intervals are too narrow; use new rows or --bootstrap")
-    show(json.dumps(found.to_dict(), indent=2, allow_nan=False) if as_json else found.summary(), machine=as_json)
+    if as_json:
+        show_json(found.to_dict())
+    else:
+        show(found.summary())
 
 
 def _setting(options: dict[str, Any]) -> tuple[str, str] | None:

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from drbo.cli.messages import say
-from drbo.cli.options import FILE
-from drbo.cli.output import writing
+from drbo.cli.options import FILE, json_option
+from drbo.cli.output import say_written, writing
 from drbo.errors import SettingsError
 
 
@@ -17,7 +17,8 @@ from drbo.errors import SettingsError
 @click.option(
     "--spreadsheet", is_flag=True, help="A .csv with the table of edges, in which no name is taken as a formula."
 )
-def export(run: Path, path: Path, as_class: bool, spreadsheet: bool) -> None:
+@json_option
+def export(run: Path, path: Path, as_class: bool, spreadsheet: bool, as_json: bool) -> None:
     """Write the graph of the result in RUN to FILE; the file extension determines the format.
 
     \b
@@ -57,4 +58,4 @@ def export(run: Path, path: Path, as_class: bool, spreadsheet: bool) -> None:
     n_open = int((result.edges()["direction"] == "open").sum())
     if n_open and path.suffix.lower() in handover.ONLY_ARROWS:
         say(f"note: {path.suffix} has no undirected edge, so {n_open} open directions are written as arrows")
-    say(f"wrote {path}")
+    say_written(f"wrote {path}", [path], as_json=as_json, n_open=n_open)

@@ -27,7 +27,7 @@ from drbo.cli.options import (
     seed_option,
     time_option,
 )
-from drbo.cli.output import result_as_json, save_result, writing
+from drbo.cli.output import result_content, save_result, show_json, writing
 from drbo.cli.pairs import OTHERS
 from drbo.cli.problems import refused
 from drbo.cli.run_folder import check_folder, run_folder
@@ -253,7 +253,10 @@ def finish(result: "Result", output: Path | None, *, as_json: bool = False, quie
     finally:  # the result is not lost when it cannot be saved
         if as_json and not quiet:
             say(f"search: {result.n_evals:,} evaluations in {clock_time(result.seconds)}, {result.stopped}")
-        show(result_as_json(result, files) if as_json else result.summary(), machine=as_json)
+        if as_json:
+            show_json(result_content(result, files))
+        else:
+            show(result.summary())
     if files and not quiet:
         say(f"saved {', '.join(file.name for file in files)} in {output}")
 

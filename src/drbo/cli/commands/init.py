@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from drbo.cli.messages import OutputError, say
-from drbo.cli.options import FILE, NOT_IN_FILES, PAIRS
-from drbo.cli.output import write
+from drbo.cli.messages import OutputError
+from drbo.cli.options import FILE, NOT_IN_FILES, PAIRS, json_option
+from drbo.cli.output import say_written, write
 from drbo.cli.pairs import OTHERS
 from drbo.errors import SettingsError
 from drbo.result.words.plain_text import plain
@@ -53,7 +53,8 @@ TABLES = """
 @click.argument("path", metavar="FILE", type=FILE, default="run.toml")
 @click.option("--data", metavar="TABLE", help="The table to fit.")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
-def init(path: Path, data: str | None, force: bool) -> None:
+@json_option
+def init(path: Path, data: str | None, force: bool, as_json: bool) -> None:
     """Write a TOML file with every option of 'drbo fit', its default and its meaning.
 
     \b
@@ -75,7 +76,7 @@ def init(path: Path, data: str | None, force: bool) -> None:
     lines += _options(fit.params)
     lines += ["", "[settings]  # of the search, and what is rarely changed", *_settings(), TABLES]
     write(path, "\n".join(lines).encode())
-    say(f"wrote {path}; next: drbo fit --config {path}")
+    say_written(f"wrote {path}; next: drbo fit --config {path}", [path], as_json=as_json)
 
 
 def _options(parameters: Iterable[click.Parameter]) -> list[str]:

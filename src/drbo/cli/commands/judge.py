@@ -1,6 +1,5 @@
 """``drbo judge``: tests a graph on rows that it was not learned from."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +8,7 @@ import click
 from drbo.cli.interrupts import limited_run
 from drbo.cli.messages import say, show
 from drbo.cli.options import FILE, json_option, score_options, seed_option, time_option
+from drbo.cli.output import show_json
 from drbo.cli.pairs import score_options_of
 from drbo.cli.table_options import data_options, group_option, policy_of, read_frame
 
@@ -61,7 +61,10 @@ def judge(
     """
     with limited_run(time_limit, answers=False):
         found = _judged(data, graph, as_is, options)
-    show(json.dumps(found.to_dict(), indent=2, allow_nan=False) if as_json else found.summary(), machine=as_json)
+    if as_json:
+        show_json(found.to_dict())
+    else:
+        show(found.summary())
 
 
 def _judged(data: Path, graph: Path, as_is: bool, options: dict[str, Any]) -> "Judgement":

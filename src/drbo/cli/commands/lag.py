@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from drbo.cli.messages import say
-from drbo.cli.options import COUNT, FILE
-from drbo.cli.output import write
+from drbo.cli.options import COUNT, FILE, json_option
+from drbo.cli.output import say_written, write
 from drbo.cli.table_options import file_options, read_frame
 from drbo.errors import SettingsError
 from drbo.result.words.plain_text import plain
@@ -27,7 +27,10 @@ from drbo.result.words.plain_text import plain
     "--group", metavar="COLUMN", help="Column that identifies separate series, such as a person; it is then removed."
 )
 @file_options
-def lag(data: Path, lags: int, output: Path, time: str | None, group: str | None, **options: Any) -> None:
+@json_option
+def lag(
+    data: Path, lags: int, output: Path, time: str | None, group: str | None, as_json: bool, **options: Any
+) -> None:
     """Write the time series in DATA with lagged copies of every column, and the tiers that follow from time.
 
     Column x, k rows earlier, is named x_lagk. A .toml file of the same name is written beside FILE: its tiers state
@@ -55,4 +58,5 @@ def lag(data: Path, lags: int, output: Path, time: str | None, group: str | None
     write(output, table.to_csv(index=False).encode())
     write(known, "\n".join(lines).encode())
     say(f"{len(table):,} rows of {table.shape[1]} columns -> {output}, tiers -> {known}")
-    say(f"next: drbo fit {output} --knowledge {known}")
+    facts = {"n_rows": len(table), "names": [str(name) for name in table.columns]}
+    say_written(f"next: drbo fit {output} --knowledge {known}", [output, known], as_json=as_json, **facts)

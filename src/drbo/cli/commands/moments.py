@@ -9,7 +9,8 @@ from drbo.cli.executors import executor_for, worker_option
 from drbo.cli.interrupts import limited_run
 from drbo.cli.many_rows import opened
 from drbo.cli.messages import say
-from drbo.cli.options import COUNT, FILE, quiet_option, seed_option, time_option
+from drbo.cli.options import COUNT, FILE, json_option, quiet_option, seed_option, time_option
+from drbo.cli.output import show_json
 from drbo.cli.table_options import column_options
 
 
@@ -26,6 +27,7 @@ from drbo.cli.table_options import column_options
 @seed_option()
 @worker_option
 @column_options
+@json_option
 @quiet_option
 def moments(
     data: tuple[Path, ...],
@@ -33,6 +35,7 @@ def moments(
     resamples: int | None,
     time_limit: float | None,
     seed: int,
+    as_json: bool,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -70,3 +73,7 @@ def moments(
         left = f", of which {totals.dropped:,} with a missing value are left out" if totals.dropped else ""
         say(f"{totals.n + totals.dropped:,} rows{left}, {len(totals.names)} columns -> {output}")
         say(f"next: drbo fit {output}")
+    if as_json:
+        show_json(
+            {"files": [str(output)], "n_rows": totals.n, "n_dropped": totals.dropped, "names": list(totals.names)}
+        )

@@ -1,6 +1,5 @@
 """``drbo next``: ranks experiments by what they are expected to tell about the directions of a saved graph."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ import click
 
 from drbo.cli.messages import show
 from drbo.cli.options import COUNT, FILE, json_option
+from drbo.cli.output import show_json
 from drbo.cli.table_options import file_options, read_frame
 from drbo.errors import DataError
 
@@ -58,7 +58,10 @@ def next_(run: Path, data: Path | None, costs: Path | None, as_json: bool, **opt
     frame = None if data is None else read_frame(data, options)
     asked = {name: options[name] for name in ("goal", "rows", "batch")}
     found = Result.load(run).next_experiments(frame, costs=None if costs is None else read_costs(costs), **asked)
-    show(json.dumps(found.to_dict(), indent=2, allow_nan=False) if as_json else found.summary(), machine=as_json)
+    if as_json:
+        show_json(found.to_dict())
+    else:
+        show(found.summary())
 
 
 def read_costs(path: Path) -> dict[str, float]:

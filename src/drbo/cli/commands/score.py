@@ -1,6 +1,5 @@
 """``drbo score``: computes the score of a given graph on data, and shows what it is made of."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +7,7 @@ import click
 
 from drbo.cli.messages import say, show
 from drbo.cli.options import FILE, json_option, score_choice, score_options
+from drbo.cli.output import show_json
 from drbo.cli.table_options import data_options, group_option, read_checked
 from drbo.result.words.plain_text import table
 
@@ -36,7 +36,10 @@ def score(data: Path, graph: Path, as_json: bool, **options: Any) -> None:
     name, chosen, *_ = score_choice(checked, options["score"], options["score_option"])
     made = build_score(name, checked, chosen)
     content = _parts(made, dag, chosen)
-    show(json.dumps(content, indent=2, allow_nan=False) if as_json else _text(content), machine=as_json)
+    if as_json:
+        show_json(content)
+    else:
+        show(_text(content))
 
 
 def _parts(made: Any, dag: Any, options: dict[str, Any]) -> dict[str, Any]:

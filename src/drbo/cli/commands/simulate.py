@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from drbo.cli.messages import say
-from drbo.cli.options import COUNT, FILE, seed_option
-from drbo.cli.output import write_table, writing
+from drbo.cli.options import COUNT, FILE, json_option, seed_option
+from drbo.cli.output import say_written, write_table, writing
 from drbo.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -56,6 +55,7 @@ def one_or_two(word: str) -> float | tuple[float, float]:
     help="Write the data to this .csv or .npz file.  [default: CSV to stdout]",
 )
 @click.option("--truth", type=FILE, metavar="FILE", help="Write the true graph to this .csv, .json or .npz file.")
+@json_option
 def simulate(
     graph: str,
     model: str,
@@ -65,6 +65,7 @@ def simulate(
     noise_scale: float | tuple[float, float] | None,
     output: Path | None,
     truth: Path | None,
+    as_json: bool,
 ) -> None:
     """Simulate data from GRAPH.
 
@@ -80,6 +81,8 @@ def simulate(
     from drbo.data.files import simulate as simulators
     from drbo.result.files.export import write_graph
 
+    if as_json and output is None:
+        raise SettingsError("--json needs -o, because the rows go to stdout without it", hint="add -o data.csv")
     options = {name: value for name, value in (("noise", noise), ("noise_scale", noise_scale)) if value is not None}
     given, names = (graph, None) if simulators.is_graph_name(graph) else _read(graph)
     data = simulators.simulate(given, model, rows, seed, **options)  # type: ignore[arg-type]  # checked there
@@ -88,10 +91,15 @@ def simulate(
     if truth is not None:
         with writing(truth):
             write_graph(truth, data.dag, names)
-    say(
+    written = [path for path in (output, truth) if path is not None]
+    facts = {"n_rows": rows, "names": list(names), "n_edges": int(data.dag.sum()), "seed": seed}
+    say_written(
         f"{rows:,} rows of {len(names)} variables, {int(data.dag.sum())} edges, model {model}, seed {seed}"
         + (f" -> {output}" if output else "")
-        + (f", true graph -> {truth}" if truth else "")
+        + (f", true graph -> {truth}" if truth else ""),
+        written,
+        as_json=as_json,
+        **facts,
     )
 
 
