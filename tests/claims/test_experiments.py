@@ -15,6 +15,7 @@ from drbo.claims.experiments import (
     describe,
     experiment_record,
     interventional_class,
+    moved_arrows,
     shared_weights,
     shown_arrows,
     unfollowed,
@@ -187,3 +188,36 @@ def test_twin_sensors_have_no_supported_arrow():
     (one,) = result.directions
     assert one.direction == "assumed"
     assert "something else, such as a hidden cause, links them" in one.sentence
+
+
+def test_an_arrow_is_moved_if_its_cause_is_and_the_effect_keeps_its_mechanism():
+    """'hot' moves a, and b with it: both arrows are moved. Without it nothing is."""
+    table = chain()
+    score = ExperimentBIC(table)
+    record = experiment_record(score, table, CHAIN)
+    assert (moved_arrows(score, table, CHAIN, record) == CHAIN).all()
+    without = chain(n=(400, 0, 150))
+    codes = np.where(without.runs.codes == 2, 1, 0)
+    without = replace(without, experiments=Experiments(codes, ("plain", "loud"), (), "run"))
+    score = ExperimentBIC(without)
+    assert not moved_arrows(score, without, CHAIN, experiment_record(score, without, CHAIN)).any()
+
+
+def test_the_cause_moves_by_six_standard_errors_of_what_follows():
+    """Recomputed for a -> b by least squares, with shifts on both sides of the limit."""
+    codes, rng = np.repeat([0, 1], (400, 100)), np.random.default_rng(0)
+    a, noise = rng.normal(size=(2, 500))
+    arrow, found, expected = np.array([[False, True], [False, False]]), [], []
+    for shift in (0.2, 0.4, 0.6, 0.8, 1.0):
+        moved = a + shift * codes
+        values = np.column_stack([moved, 0.8 * moved + noise])
+        table = replace(Statistics.from_array(values, ["a", "b"]), experiments=Experiments(codes, ("plain", "e")))
+        score = ExperimentBIC(table)
+        record = experiment_record(score, table, arrow)
+        slope = np.polyfit(*values.T, 1)[0]
+        rest, by = values[:, 1] - slope * moved, [codes == 0, codes == 1]
+        error = sum(rest[rows].var() / rows.sum() for rows in by) ** 0.5
+        expected.append(abs(slope * (moved[by[1]].mean() - moved[by[0]].mean())) >= 6 * error)
+        found.append(bool(moved_arrows(score, table, arrow, record).any()))
+    assert found == expected
+    assert len(set(found)) == 2

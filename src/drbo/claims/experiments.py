@@ -30,7 +30,8 @@ from drbo.settings import Settings
 LEVEL = 0.01
 #: Rounds of shaken orders without a better score that end a quick search.
 QUICK = 3
-#: Standard errors by which an effect should move if its cause is changed, before staying speaks against the arrow.
+#: Standard errors by which an effect should move with its cause, so that staying speaks against the arrow and moving
+#: for it: a smaller change of its mechanism would not pay in the score.
 CLEAR_SHIFT = 6.0
 #: What is said about such an arrow.
 UNFOLLOWED = (
@@ -191,6 +192,31 @@ def unfollowed(
                 else:
                     followed.add(arrow)
     return {arrow: label for arrow, label in found.items() if arrow not in followed}
+
+
+def moved_arrows(
+    score: Score,
+    table: Statistics,
+    dag: Bools,  # (d, d) over the columns of the table
+    record: ExperimentRecord,
+) -> Bools:
+    """Return the arrows (d, d) whose cause moves in an experiment that leaves the mechanism of the effect as it is.
+
+    The mean of the cause moves so far that, by the linear effect of the arrow, that of the effect follows by six
+    standard errors of its residual. If a hidden cause linked the two instead, the effect would not follow, and its
+    mechanism would seem to change. Where columns are no numbers, the experiment changes the cause itself.
+    """
+    changed, found = record.changed(table.names), np.zeros_like(dag)
+    weights = shared_weights(score, dag) if isinstance(score, ByExperiment) else None
+    if weights is None:
+        return np.asarray(dag & ((changed[:, :, None] & ~changed[:, None]).any(axis=0)))
+    control = table.values[table.runs.control]
+    for code, hit in enumerate(changed, start=1):
+        own = table.values[table.runs.codes == code]
+        noise = sum((rows - rows @ weights[0]).var(axis=0) / len(rows) for rows in (own, control))
+        shift = np.abs(weights[0] * (own.mean(axis=0) - control.mean(axis=0))[:, None])
+        found |= dag & ~hit & (shift >= CLEAR_SHIFT * np.sqrt(noise))
+    return found
 
 
 class Unfollowed(Claim):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from drbo import DrBO
+from drbo import Design, DrBO
 from drbo.claims.checks.hidden_tests import HiddenTests, unconfirmed
 from drbo.claims.claim import MAX_EDGES
 from drbo.data.statistics.statistics import Statistics
@@ -100,3 +100,29 @@ def test_the_tests_are_made_with_and_without_a_column_of_categories(rng):
     for table in (frame, frame.assign(sex=np.where(frame["sex"] == 1, "m", "f"))):
         made = {one.name: one.status for one in DrBO(random_state=0).fit(table).result_.claims.made}
         assert made[HiddenTests.name] == "ran"
+
+
+def _pair(hidden, moved, n=500):
+    """Control and experiment of a -> b, or of a <- hidden -> b; the experiment shifts one of the two columns."""
+    rng = np.random.default_rng(3)
+    run = np.repeat(["plain", "changed"], n)
+    shift = 3.0 * (run == "changed")
+    common = rng.normal(size=2 * n)
+    a = common + (0.5 * rng.normal(size=2 * n) if hidden else 0.0) + shift * (moved == "a")
+    b = (common if hidden else a) + rng.normal(size=2 * n) + shift * (moved == "b")
+    return pd.DataFrame({"a": a, "b": b, "run": run})
+
+
+@pytest.mark.parametrize("hidden", [True, False])
+def test_an_effect_that_was_changed_alone_does_not_exclude_a_hidden_cause(hidden):
+    """The tables of both graphs look alike: a stays where b is changed."""
+    model = DrBO(random_state=0, design=Design(experiment="run", control="plain")).fit(_pair(hidden, "b"))
+    [one] = model.result_.directions
+    assert (one.cause, one.effect, one.direction) == ("a", "b", "assumed")
+    assert one.sentence.startswith("No experiment moves 'a' clearly and leaves the mechanism of 'b' as it is")
+
+
+def test_a_cause_that_was_moved_with_its_effect_excludes_it():
+    model = DrBO(random_state=0, design=Design(experiment="run", control="plain")).fit(_pair(False, "a"))
+    [one] = model.result_.directions
+    assert (one.cause, one.effect, one.ground) == ("a", "b", "experiment")
