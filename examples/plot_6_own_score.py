@@ -56,7 +56,7 @@ model.result_.plot_trace()
 print(model.result_.stopped)
 
 # %%
-# Prediction on held-out rows hardly cares about directions: the price predicts the harvest, too. Arrows of such a
+# Prediction on held-out rows hardly cares about directions: the price also predicts the harvest. Arrows of such a
 # score are ``assumed`` unless the noise check confirms them, and knowledge is what settles the rest. Two links are too
 # many: with 300 rows, trees predict the harvest better if they see the weather as well as the growth.
 

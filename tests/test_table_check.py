@@ -53,7 +53,7 @@ def test_a_file_is_checked_as_its_table(frame, tmp_path, monkeypatch):
     monkeypatch.setattr(Gathering, "streams", lambda *_: True)
     found = drbo.check(open_source(tmp_path / "t.csv"))
     assert (found.n_rows, found.n_checked) == (200, 50)
-    assert "all that follows is of a random sample of 50 rows" in str(found)
+    assert "everything below describes a random sample of 50 rows" in str(found)
 
 
 def test_types_groups_and_experiments_are_those_of_a_fit(frame):

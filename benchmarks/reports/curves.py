@@ -57,7 +57,7 @@ def ends(experiment: str, data: str) -> str:
         part = [row for row in rows if row["method"] == method]
         found = ((tables.numbers(part, name), digits) for _, name, digits in (*ENDS, ("", "seconds", 1)))
         cells = " | ".join(spread(values, digits) if values else "" for values, digits in found)
-        text += f"| {method} | {cells} | {tables.answers_of(part)}, {part[0]['machine']} |\n"
+        text += f"| {method} | {cells} | {tables.answers_of(part)}, {part[0]['machine']}{versions.mark(part)} |\n"
     return text + "\n" + tables.planned(experiment, data, rows) + "\n"
 
 
@@ -127,8 +127,8 @@ def pictures() -> dict[str, bytes]:
 
 #: Panels of a picture: column of the steps, its words, what is drawn, its words.
 AXES = (
-    ("step", "evaluations or gradient steps", "excess", "score - true graph's, / (n d)"),
-    ("step_seconds", "seconds", "excess", "score - true graph's, / (n d)"),
+    ("step", "evaluations or gradient steps", "excess", "score minus the true graph's, / (n d)"),
+    ("step_seconds", "seconds", "excess", "score minus the true graph's, / (n d)"),
     ("step", "evaluations or gradient steps", "shd", "SHD"),
     ("step_seconds", "seconds", "shd", "SHD"),
 )

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from benchmarks.reports import versions
 from benchmarks.rows import Row, read
 from drbo.data.files.datasets import load as load_data
 from drbo.data.files.simulate import parse_graph_name
@@ -24,6 +25,10 @@ CANDIDATES, PAPER_CANDIDATES = {"default": 10_000}, Settings().paper.n_candidate
 SACHS = {"drbo paper 20k": "paper-sachs", "random order": "random complete", "drbo gp": "gp, noise fitted"}
 
 
+#: Whole calls of the paper's preset as the paper runs it.
+CALLS = {"preset": "paper", "device": "cuda", "candidates": "100000", "n_evals": "10000"}
+
+
 class Borrowed(NamedTuple):
     """Earlier rows that answer cells of an experiment: their file, which of them, and what they are called there."""
 
@@ -35,7 +40,7 @@ class Borrowed(NamedTuple):
 
 
 BORROWED = {
-    "raw": Borrowed("linear", {"preset": "paper", "evals": "10000"}, "drbo paper", "{graph} raw"),
+    "raw": Borrowed("speed_call", CALLS | {"graph": "30ER8"}, "drbo paper", "{graph} raw"),
     "bnlearn": Borrowed("bnlearn", {"preset": "paper", "evals": "20000"}, "drbo paper 20k", "{graph} structure"),
     "sachs": Borrowed("sachs", {"method": "paper-sachs"}, "drbo paper 20k", "sachs"),
     "gp": Borrowed("gp", {"preset": "paper-gp", "device": "cuda"}, "drbo paper", "10ER4 GP", "shd_cam"),
@@ -47,7 +52,7 @@ def borrowed(experiment: str) -> list[Row]:
     if experiment not in BORROWED:
         return []
     file, wanted, method, data, shd = BORROWED[experiment]
-    kept = ("shd_c", "tpr", "fdr", "f1", "seconds", "machine")
+    kept = ("shd_c", "tpr", "fdr", "f1", "seconds", "cpu_seconds", "machine", "drbo", "commit")
     return [
         {
             "data": data.format(**row),
@@ -87,6 +92,11 @@ def preset_rows(name: str) -> list[Row]:
     """Return the rows of both presets on random graphs (``linear``) or on real structures (``bnlearn``)."""
     experiments = {"linear": ("raw", "curves"), "bnlearn": ("bnlearn",)}[name]
     new = [row for experiment in experiments for row in _presets(experiment)]
+    new += [
+        {**row, "evals": row["n_evals"], "workers": "1"}
+        for row in read("speed_call")
+        if name == "linear" and all(row[key] == value for key, value in CALLS.items())
+    ]
     return _replaced(read(name), new, "graph", "preset", "candidates", "evals", "device")
 
 
@@ -137,13 +147,14 @@ def sachs_rows() -> list[Row]:
 def small_rows() -> list[Row]:
     """Return the rows of small data, whose best score is known."""
     new = [{**_searched(row), "best_score": row["optimum"]} for row in read("run/equivalence")]
-    return _replaced(read("equivalence"), new, "score", "method")
+    return [versions.of_ours(row) for row in _replaced(read("equivalence"), new, "score", "method")]
 
 
 def discrete_rows() -> list[Row]:
     """Return the rows of discrete networks."""
     new = [{**_searched(row), "network": row["data"].split()[0]} for row in read("run/discrete")]
-    return _replaced(read("discrete"), new, "network", "n", "score", "method")
+    rows = _replaced(read("discrete"), new, "network", "n", "score", "method")
+    return [versions.of_ours(row) for row in rows]
 
 
 def _searched(row: Row) -> Row:

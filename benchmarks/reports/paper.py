@@ -95,7 +95,8 @@ def page(made: str) -> str:
     ]
     lines += [_line(cell) for cell in ours()]
     text = (
-        f"# The paper's figures, and ours\n\n{made}In brackets: runs. The paper's own data sets are not published, so "
+        f"# The paper's figures, and ours\n\n{made}In brackets: runs, and their version if it is an "
+        "older one. The paper's own data sets are not published, so "
         "the seeds differ, but for GP and Sachs; there *drbo paper* is the paper's own score and pruning, *drbo "
         "default* is told a linear score on Sachs. Where ours is worse the last column says why: *within the spread* "
         "if the 95% interval of the difference of the means (Welch) holds 0, else the reason that was found.\n\n"
@@ -111,8 +112,8 @@ def page(made: str) -> str:
     for cell, words in rivals():
         shown = f"{tables.figure(cell.figure)} | {spread(cell.found)} ({len(cell.found)})"
         text += f"| {cell.experiment} | {cell.data} | {cell.method} | {shown} | {words} |\n"
-    used = {cell.experiment for cell in ours()}
-    return text + versions.listed(row for name in sorted(used) for row in tables.rows_of(name))
+    used = (row for cell in ours() for row in rows_of_preset(cell.experiment, cell.data, cell.method))
+    return text + versions.listed(used)
 
 
 def _line(cell: Cell) -> str:
@@ -122,7 +123,7 @@ def _line(cell: Cell) -> str:
     ):
         found = tables.numbers(rows, name)
         rates += ["" if figure is None else f"{figure:.2f}", spread(found, 2) if found else ""]
-    shown = f"{spread(cell.found)} ({len(cell.found)})" if cell.found else ""
+    shown = f"{spread(cell.found)} ({len(cell.found)}{versions.mark(rows)})" if cell.found else ""
     words = cell.reason if cell.worse else ""
     figures = f"{tables.figure(cell.figure)} | {shown} | {' | '.join(rates)}"
     return f"| {cell.experiment} | {cell.data} | {cell.method} | {figures} | {words} |"
@@ -137,8 +138,9 @@ def said() -> str:
     for (experiment, data), (words, limit) in published.SAID.items():
         shown, why = [], []
         for preset in PRESETS:
-            found = tables.numbers(rows_of_preset(experiment, data, preset), "shd")
-            shown.append(f"{spread(found)} ({len(found)})" if found else "")
+            rows = rows_of_preset(experiment, data, preset)
+            found = tables.numbers(rows, "shd")
+            shown.append(f"{spread(found)} ({len(found)}{versions.mark(rows)})" if found else "")
             if found and mean(found) > limit:
                 why.append(f"{preset}: {reasons.of_ours(experiment, data, preset) or NO_REASON}")
         text += f"| {experiment} | {data} | {words} | {' | '.join(shown)} | {'; '.join(why)} |\n"

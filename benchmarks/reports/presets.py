@@ -17,7 +17,10 @@ def paper_shd(graph: str, evals: int) -> str:
 def line(part: list[Row]) -> str:
     """Return one line of the table for the data sets of one graph and preset."""
     first, paper, how = part[0], "", "order search"
-    gap = spread((float(row["pruned_score"]) - float(row["true_score"]) for row in part), 4)
+    pruned = [
+        float(row["pruned_score"]) - float(row["true_score"]) for row in part if row.get("pruned_score", "") != ""
+    ]
+    gap = spread(pruned, 4) if pruned else ""
     per_node, evals = _distinct(part), ""
     if first["preset"] == "paper":
         paper, how = paper_shd(first["graph"], int(first["evals"])), f"C = {int(first['candidates']):,}"
@@ -43,10 +46,9 @@ def lines(rows: list[Row]) -> str:
     """Return the table of one kind of graphs."""
     groups = grouped(rows, "graph", "preset", "candidates", "evals", "device")
     order = sorted(groups, key=lambda key: (int(re.sub(r"\D.*", "", key[0]) or 0), key))
-    versions.one(rows, "the table of presets")
     titles = "data | preset | SHD, paper | SHD, drbo | BIC minus the true graph's, pruned | evaluations "
     counted = "| distinct local scores / d | seconds | data sets, machine"
-    return header(titles + counted) + "".join(line(groups[key]) for key in order) + f"\n{versions.said(rows)}\n"
+    return header(titles + counted) + "".join(line(groups[key]) for key in order)
 
 
 def page() -> str:
@@ -59,7 +61,7 @@ def page() -> str:
         "The order search evaluates no whole DAGs, and its rows count repeated local scores, so only a bound on the "
         "distinct ones is known.\n\n"
         "## Linear-Gaussian data, random graphs, score bic-ev, n = 1,000\n\n"
-        f"{lines(earlier.preset_rows('linear'))}\n"
+        f"{versions.tables(earlier.preset_rows('linear'), lines)}\n"
         "## Linear-Gaussian data on real structures, columns permuted, score bic-ev, n = 1,000\n\n"
-        f"{lines(earlier.preset_rows('bnlearn'))}{scores.sections()}"
+        f"{versions.tables(earlier.preset_rows('bnlearn'), lines)}{scores.sections()}"
     )

@@ -34,12 +34,12 @@ HOW = (
     "Every method sees the same table and has its own process and time limit. Spread is the standard deviation over "
     "data sets (seeds 0 to 9 or fewer, as the column of answers says; methods without a seed run five times on each). "
     "The best mean of SHD and SHD-C is bold, among methods that answered on every data set. A method of others that "
-    "is worse than its own figure of the paper by more than two standard deviations is labelled `not reproduced`: it "
-    "is never bold, and nobody is bold where it is the nearest. *SHD, undirected counts as right* is gCastle's "
+    "is worse than its own figure of the paper by more than two standard deviations is labelled `not reproduced` and "
+    "excluded from bolding; if one of these leads, nothing is bold. *SHD, undirected counts as right* is gCastle's "
     "convention, in which the paper counts PC and GES. *AID* is the ancestor adjustment identification distance as a "
     "share of all pairs. *Below the best score* is the distance of the score (penalty 1) to the best one that any "
     "method or the true graph has on that data set. Seconds are those of the machine under the table, which other work "
-    "shared, one thread a method; those of CPU are steadier.\n\n"
+    "shared, one thread a method; CPU seconds are steadier.\n\n"
 )
 
 

@@ -101,7 +101,7 @@ def gp_check(rows: list[Row]) -> str:
 
 def gp_speed(rows: list[Row]) -> str:
     """Return seconds by machine."""
-    text = header("families | seconds (of CPU) | scikit-learn, seconds (of CPU) | times as quick (in CPU) | machine")
+    text = header("families | seconds (CPU) | scikit-learn, seconds (CPU) | times as quick (CPU) | machine")
     for row in rows:
         cpu = f" ({row['cpu_seconds']})" if row.get("cpu_seconds") else ""
         other = ratio = ""
@@ -118,7 +118,7 @@ def gp_speed(rows: list[Row]) -> str:
 
 def gp_fits(rows: list[Row]) -> str:
     """Return what whole fits with the score gp take."""
-    text = header("columns | rows | local scores | seconds (of CPU) | machine")
+    text = header("columns | rows | local scores | seconds (CPU) | machine")
     for row in rows:
         text += f"| {row['nodes']} | {row['n']} | {row['n_local']} | {row['seconds']} ({row['cpu_seconds']}) "
         text += f"| {row['machine']}, {row['threads']} threads, load {float(row['load']):.1f} |\n"
@@ -145,7 +145,7 @@ def gp(rows: list[Row]) -> str:
     """Return how often the optimum is reached, with the errors and the time."""
     text = header(
         "preset | evaluations | optimum reached | SHD (paper 0.4; the optimum's own: 0.4) "
-        "| SHD after CAM pruning (paper 4.2) | local scores | seconds | seconds of CPU | machine"
+        "| SHD after CAM pruning (paper 4.2) | local scores | seconds | CPU seconds | machine"
     )
     for (preset, evals, machine), part in sorted(grouped(rows, "preset", "evals", "machine").items()):
         reached = sum(row["optimum_reached"] == "True" for row in part)
@@ -221,7 +221,7 @@ def lead(part: list[Row]) -> tuple[float, str] | None:
 
 def discrete(rows: list[Row]) -> str:
     """Return a table of means per network, size and score, and where our score is lower than a rival's."""
-    text = header("network | rows | score | method | score - the true graph's | SHD-C | seconds of CPU | data sets")
+    text = header("network | rows | score | method | score minus the true graph's | SHD-C | CPU seconds | data sets")
     groups = grouped(rows, "network", "n", "score")
     for network, n, score in sorted(groups, key=lambda key: (key[0], int(key[1]), key[2])):
         parts = grouped(groups[network, n, score], "method")
@@ -250,12 +250,10 @@ def means(part: list[Row]) -> str:
 
 
 def solution(rows: list[Row]) -> str:
-    """Return the longest seconds (of CPU) to each SHD beside the paper's."""
-    text = "The longest of all data sets, in seconds (of CPU); the machine was shared with other work.\n\n"
+    """Return the longest seconds (CPU) to each SHD beside the paper's."""
+    text = "The longest of all data sets, in seconds (CPU); the machine was shared with other work.\n\n"
     distances = " | ".join(f"SHD {level}" for level in LEVELS)
-    text += header(
-        f"graph | data sets | score, pruner | {distances} | SHD at the end | seconds in all (of CPU) | machine"
-    )
+    text += header(f"graph | data sets | score, pruner | {distances} | SHD at the end | seconds in all (CPU) | machine")
     for (graph, machine), part in grouped(rows, "graph", "machine").items():
         paper = [60 * minutes for minutes, _ in published.MINUTES_TO.get(graph, {}).get(published.OURS, ())]
         cells = []
@@ -296,8 +294,8 @@ def sections() -> str:
 def real_tables(rows: list[Row]) -> str:
     """Return what each score finds in real tables with a known graph."""
     text = header(
-        "table | rows | tables | score | F1, arrows | open ones half | F1, links | supported by the class, right "
-        "| by the noise check, right"
+        "table | rows | tables | score | F1, arrows | F1, open edges count half | F1, links "
+        "| supported by the class, right | by the noise check, right"
     )
     order = sorted(rows, key=lambda row: (row["table"], -int(row["n"]), row["score"] != "auto", row["score"]))
     for (table, n, score), part in grouped(order, "table", "n", "score").items():
@@ -320,7 +318,8 @@ SACHS_EDGES = 17
 def halves(rows: list[Row]) -> str:
     """Return F1 on random halves of one table by score, the links that are known, and how many are directed right."""
     text = header(
-        "score | halves | F1, open ones half | edges | of these known links | of these directed right, open ones half"
+        "score | halves | F1, open edges count half | edges | of these known links "
+        "| of these directed right, open edges count half"
     )
     order = sorted(rows, key=lambda row: (row["score"] != "auto", row["score"]))
     for (score,), part in grouped(order, "score").items():
@@ -337,7 +336,9 @@ def halves(rows: list[Row]) -> str:
 def scales(rows: list[Row]) -> str:
     """Return F1 by score on tables that no noise model fits on the scales of their columns."""
     names = sorted({row["score"] for row in rows})
-    text = header(f"tables | number | ranks fit | F1, open ones half: {' | '.join(f'`{name}`' for name in names)}")
+    text = header(
+        f"tables | number | ranks fit | F1, open edges count half: {' | '.join(f'`{name}`' for name in names)}"
+    )
     for (kind,), part in grouped(rows, "kind").items():
         by = {name: [row for row in part if row["score"] == name] for name in names}
         fit = sum(str(row["ranks_fit"]) == "True" for row in by[names[0]])

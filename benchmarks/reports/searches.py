@@ -40,19 +40,20 @@ def efficiency(rows: list[Row]) -> str:
 #: What the searches of an expensive score leave out.
 EXPENSIVE = {
     "gp": "everything",
-    "full": "no cheaper versions of the score",
-    "no-sets": "no whole parent sets",
+    "full": "no lower fidelities",
+    "no-sets": "no parent sets as a whole",
     "no-surrogate": "no surrogate",
-    "single": "single edges only, no cheaper versions",
-    "none": "single edges only, no cheaper versions, no surrogate",
+    "single": "single edges only, no lower fidelities",
+    "none": "single edges only, no lower fidelities, no surrogate",
 }
 
 
 def expensive(rows: list[Row]) -> str:
     """Return local scores and seconds to the best known graph of each data set; scores are those before pruning."""
     text = header(
-        "data | search | score - best known | local scores to the best known | seconds to it | local scores in all "
-        "| cost in all | seconds in all | score - true graph's | SHD after pruning | machine"
+        "data | search | score minus the best known | local scores to the best known | seconds to it "
+        "| local scores in all | cost in all | seconds in all | score minus the true graph's | SHD after pruning "
+        "| machine"
     )
     sets = grouped(rows, "graph", "seed")
     for row in sorted(rows, key=lambda row: (int(row["graph"].split("ER")[0]), int(row["seed"]), row["surrogate"])):
@@ -77,6 +78,8 @@ def parts(rows: list[Row]) -> str:
     sets = [own for own in grouped(rows, "graph", "seed").values() if {row["surrogate"] for row in own} == every]
     for name, words in EXPENSIVE.items():
         own = [(row, _to_best(row, some)) for some in sets for row in some if row["surrogate"] == name]
+        if not own:
+            continue
         above = sum(float(row["score"]) >= float(row["true_score"]) - AT for row, _ in own)
         hits = [f"{reached[0]:,.0f}" if reached else "not reached" for _, reached in own]
         spent = ", ".join(f"{int(row['n_local']):,}" for row, _ in own)
@@ -94,7 +97,7 @@ def _to_best(row: Row, every: list[Row]) -> tuple[float, ...] | None:
 
 def certify(rows: list[Row]) -> str:
     """Return the proofs at 20 columns."""
-    text = header("20 columns, 1,000 rows | score | proved | seconds, at most | local scores | GiB | machine")
+    text = header("20 columns, 1,000 rows | score | proved | seconds, at most | local scores computed | GiB | machine")
     for (data, score), part in _part("certify", rows, "data", "score").items():
         proved = sum(float(row["gap"]) <= float(row["tolerance"]) for row in part)
         seconds, memory, local = (most(part, name) for name in ("seconds", "peak_gib", "n_local"))
@@ -106,7 +109,7 @@ def certify(rows: list[Row]) -> str:
 def large(rows: list[Row]) -> str:
     """Return the proofs and bounds beyond 20 columns."""
     text = header(
-        "data, 1,000 rows | score | proved | gap, at most | CPU seconds, at most | families looked at "
+        "data, 1,000 rows | score | proved | gap, at most | CPU seconds, at most | families examined "
         "| families kept | sets of columns followed | GiB"
     )
     for (data, score), part in _part("large", rows, "data", "score").items():
@@ -121,7 +124,7 @@ def large(rows: list[Row]) -> str:
 
 def agree(rows: list[Row]) -> str:
     """Return how often a search without the proof ends at the optimum."""
-    text = header("data | score | route | runs that end at the optimum | local scores, median | seconds")
+    text = header("data | score | route | runs that end at the optimum | local scores computed, median | seconds")
     for (data, score, route), part in _part("agree", rows, "data", "score", "route").items():
         equal = sum(row["equal"] == "True" for row in part)
         local = median(int(row["n_local"]) for row in part)

@@ -22,7 +22,7 @@ COLUMNS: tuple[tuple[str, str, int], ...] = (
     ("AID", "aid", 2),
     ("below the best score", "gap", 1),
     ("seconds", "seconds", 2),
-    ("of CPU", "cpu_seconds", 2),
+    ("CPU seconds", "cpu_seconds", 2),
 )
 #: Distances in which the least mean is bold.
 RANKED = ("shd", "shd_c")
@@ -40,11 +40,10 @@ def header(titles: str) -> str:
 def rows_of(experiment: str) -> list[Row]:
     """Return the rows of an experiment, with the gap to the best score known of each data set; read once.
 
-    Earlier rows of the paper's preset are added where the experiment has none.
+    Rows of the paper's preset from other files are added where the experiment has none, or none as new.
     """
-    rows = read(f"run/{experiment}")
-    there = {(row["data"], row["method"]) for row in rows}
-    rows += [row for row in earlier.borrowed(experiment) if (row["data"], row["method"]) not in there]
+    rows = [versions.of_ours(row) for row in read(f"run/{experiment}")]
+    rows = versions.replaced(rows, earlier.borrowed(experiment), "data", "method")
     best: dict[tuple[str, str], float] = {}
     for row in rows:
         for name in ("found_score", "true_score"):
@@ -122,17 +121,25 @@ def missed() -> dict[str, list[str]]:
 
 
 def experiment_table(experiment: str, data: str, rows: list[Row]) -> str:
-    """Return the table of one data set: the seeds of its plan, so that all means are over the same data."""
+    """Return the table of one data set: the seeds of its plan, so that all means are over the same data.
+
+    Rows of ours of an older version have a table of their own below.
+    """
     seeds = EXPERIMENTS[experiment].plan(data).seeds
     same = [row for row in rows if row["data"] == data and int(row["seed"]) < seeds]
-    parts = {method: part for method in METHODS if (part := [row for row in same if row["method"] == method])}
+    newest, *older = versions.by_release(same).values()
+    text = _lines(experiment, data, newest, seeds) + _sortability(same) + "\n"
+    text += planned(experiment, data, same) + _machines(same) + f"{versions.said(newest)}\n"
+    return text + "".join(f"\n{_lines(experiment, data, part)}\n{versions.said(part)}\n" for part in older)
+
+
+def _lines(experiment: str, data: str, rows: list[Row], seeds: int | None = None) -> str:
+    """Return one line per method; without the number of seeds nothing is ranked."""
+    parts = {method: part for method in METHODS if (part := [row for row in rows if row["method"] == method])}
     columns = [column for column in COLUMNS if any(numbers(part, column[1]) for part in parts.values())]
     figures, labelled = paper_figures(experiment, data), labels(experiment, data, parts)
     least = {
-        name: min(
-            (mean(found) for part in parts.values() if (found := answers(part, name, seeds))),
-            default=None,
-        )
+        name: min((mean(found) for part in parts.values() if (found := answers(part, name, seeds))), default=None)
         for name in RANKED
     }
     titles = [*(title for title, _, _ in columns), *(["SHD, paper"] if figures else []), "answers"]
@@ -148,18 +155,10 @@ def experiment_table(experiment: str, data: str, rows: list[Row]) -> str:
             cells.append(figure(figures.get(method)))
         label = f"; {labelled[method]}" if method in labelled else ""
         lines.append(f"| {method} | {' | '.join(cells)} | {answers_of(part)}{label} |")
-    return (
-        "\n".join(lines)
-        + "\n"
-        + _sortability(same)
-        + "\n"
-        + planned(experiment, data, same)
-        + _machines(same)
-        + _version(same, data)
-    )
+    return "\n".join(lines) + "\n"
 
 
-def answers(part: list[Row], column: str, seeds: int) -> list[float]:
+def answers(part: list[Row], column: str, seeds: int | None) -> list[float]:
     """Return the figures of a method that answered on all data sets of the plan; else none: it is not ranked."""
     found = numbers(part, column)
     return found if len(found) == len(part) and len({row["seed"] for row in part}) == seeds else []
@@ -221,12 +220,6 @@ def _machines(rows: list[Row]) -> str:
         if machine != most
     }
     return f"Machine: {most}, but {'; '.join(f'{machine}: {names}' for machine, names in others.items())}.\n"
-
-
-def _version(rows: list[Row], data: str) -> str:
-    """Return the version of the rows; refuse a table of several."""
-    versions.one(rows, data)
-    return f"{versions.said(rows)}\n"
 
 
 def _sortability(part: list[Row]) -> str:

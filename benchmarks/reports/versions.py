@@ -29,6 +29,43 @@ def release(version: str) -> str:
 CURRENT = release(drbo.__version__)
 
 
+def of_ours(row: Row) -> Row:
+    """Return a row; what another program found is of no version of drbo.
+
+    The data sets are the same in all versions: a test compares the scores of their true graphs.
+    """
+    return row if row["method"].startswith("drbo") else row | {"drbo": "", "commit": ""}
+
+
+def _number(row: Row) -> list[int]:
+    return [int(part) for part in release(row.get("drbo", "")).split(".") if part]
+
+
+def replaced(rows: Iterable[Row], others: Iterable[Row], *columns: str) -> list[Row]:
+    """Return rows, and others of a newer version, which take the place of those with the same columns."""
+    there: dict[tuple[str, ...], list[int]] = {}
+    for row in rows:
+        key = tuple(row[name] for name in columns)
+        there[key] = max(there.get(key, []), _number(row))
+    better = [
+        row for row in others if (key := tuple(row[name] for name in columns)) not in there or _number(row) > there[key]
+    ]
+    keys = {tuple(row[name] for name in columns) for row in better}
+    return [row for row in rows if tuple(row[name] for name in columns) not in keys] + better
+
+
+def mark(rows: Iterable[Row]) -> str:
+    """Return the version of the rows of one method in a table of several; nothing for those of this one.
+
+    Examples
+    --------
+    >>> mark([{"drbo": "0.1.0"}]), mark([{"drbo": CURRENT}]), mark([{}])
+    ('; drbo 0.1.0', '', '')
+    """
+    found = [name for name in by_release(rows) if name not in (CURRENT, "")]
+    return f"; drbo {', '.join(found)}" if found else ""
+
+
 def by_release(rows: Iterable[Row]) -> dict[str, list[Row]]:
     """Return the rows of every release, the newest first; rows that name none stand with the newest."""
     found: dict[str, list[Row]] = {}

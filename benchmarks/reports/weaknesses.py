@@ -13,7 +13,7 @@ from benchmarks.rows import Row, grouped
 OURS = "drbo default"
 #: "A fraction of the time": at most this share of our seconds.
 FRACTION = 0.2
-#: "Nobody is right": the best method misses or invents more than this share of the true edges.
+#: "No method is near the truth": the best method misses or invents more than this share of the true edges.
 LOST = 0.5
 
 
@@ -114,7 +114,7 @@ def _row(duel: Duel) -> str:
 
 
 HEADER = (
-    "| experiment | data | method | its distance | ours | its seconds of CPU | ours | data sets |\n"
+    "| experiment | data | method | its distance | ours | its CPU seconds | ours | data sets |\n"
     "|---|---|---|---|---|---|---|---|\n"
 )
 
@@ -148,7 +148,8 @@ def page() -> str:
 
 
 def _rows() -> list[Row]:
-    return [row for name in EXPERIMENTS for row in tables.rows_of(name)]
+    rows = [row for name in EXPERIMENTS for row in tables.rows_of(name)]
+    return [row for row in rows if row["method"] == OURS or not row["method"].startswith("drbo")]
 
 
 def small_sets() -> str:
@@ -191,6 +192,8 @@ def nobody_is_right() -> str:
     if not lines:
         return ""
     header = "| experiment | data | true edges | nearest method | its distance | ours |\n|---|---|---|---|---|---|\n"
-    return f"\n## Nobody is right\n\nThe nearest method is off by more than half of the true edges.\n\n{header}" + (
-        "\n".join(lines) + "\n"
+    return (
+        "\n## No method is near the truth\n\nThe nearest method is off by more than half of the true edges.\n\n"
+        + header
+        + ("\n".join(lines) + "\n")
     )

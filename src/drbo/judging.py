@@ -67,8 +67,7 @@ class Judging:
         frame = self._complete(as_frame(X))
         dag, names = read([str(name) for name in frame if name != self.groups])
         self.tell(
-            "note: this file does not record the rows that the graph was learned from; make sure that they are not "
-            "these"
+            "note: this file does not record which rows the graph was learned from; make sure that it was not these"
         )
         return self._judged(dag, names, frame, self._choice(frame, self.groups), self.groups)
 

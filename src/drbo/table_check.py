@@ -93,7 +93,7 @@ class TableCheck:
         """Return all but what to do next."""
         look = self.look
         size = f"{name}: {self.n_rows:,} rows, {self.n_columns} columns"
-        part = f"; all that follows is of a random sample of {self.n_checked:,} rows"
+        part = f"; everything below describes a random sample of {self.n_checked:,} rows"
         lines = [size + part * (self.n_checked < self.n_rows), "", self._columns()]
         lines += [f"  ... and {len(look.columns) - SHOWN_COLUMNS} more"] * (len(look.columns) > SHOWN_COLUMNS)
         if look.problems:
@@ -127,8 +127,8 @@ class TableCheck:
             lines += ["", "Audit: left out, because it takes too long here."]
         if self.experiments:
             rows = [[one.label, f"{one.rows:,}", _named(one.moved), _named(one.suspected)] for one in self.experiments]
-            header = ["experiment", "rows", "moved against the control", "suspected targets"]
-            what = "Suspected targets are moved columns that other columns do not explain (a quick search; see"
+            header = ["experiment", "rows", "shifted relative to the control", "suspected targets"]
+            what = "Suspected targets are shifted columns whose shift other columns do not explain (a quick search; see"
             lines += ["", "Experiments:", table(header, rows, align="lrll"), f"  {what} {words.fit})."]
         if not self.score:
             return [*lines, "", f"The table is large: {words.fit} chooses the score and says why."]

@@ -310,7 +310,7 @@ def pairs_in_time(pairs: list[tuple[int, int]], left_out: list[str]) -> Iterator
         if k == 0:
             deadline.check()
         elif (reason := deadline.reason) is not None:
-            left_out.append(f"{reason.words}: {len(pairs) - k:,} of {len(pairs):,} pairs of columns were not looked at")
+            left_out.append(f"{reason.words}: {len(pairs) - k:,} of {len(pairs):,} pairs of columns were not examined")
             return
         yield pair
 

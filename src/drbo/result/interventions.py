@@ -61,7 +61,7 @@ class Probabilities:
             lines.append("  open and assumed directions leave it undecided which of these values is right")
         if self.overlap < 1:
             lines.append(
-                f"  only {100 * self.overlap:.0f}% of the rows are like some row with {self.source} = {self.level}; "
+                f"  only {100 * self.overlap:.0f}% of the rows resemble a row with {self.source} = {self.level}; "
                 "the others are left out"
             )
         lines.append(f"  {self.basis} ({self.n_rows} rows); assumed: no hidden common causes")

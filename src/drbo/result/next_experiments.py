@@ -89,7 +89,7 @@ def next_experiments(
     except OutOfTimeError as late:
         if not found:
             raise
-        left_out = f"{late}: {len(waiting)} of {count} columns were not looked at, and no set of them was chosen"
+        left_out = f"{late}: {len(waiting)} of {count} columns were not examined, and no set of them was chosen"
     assumed = unsettled_graph(result)[1]
     return NextExperiments(
         goal=words,

@@ -48,7 +48,7 @@ class Trace:
     """The course of a search, one entry per iteration."""
 
     n_evals: Counts = field(default_factory=lambda: np.empty(0, np.int64))  # evaluated DAGs so far
-    n_local: Counts = field(default_factory=lambda: np.empty(0, np.int64))  # distinct local scores so far
+    n_local: Counts = field(default_factory=lambda: np.empty(0, np.int64))  # computed local scores so far
     seconds: Series = field(default_factory=lambda: np.empty(0))
     best: Series = field(default_factory=lambda: np.empty(0))  # the best score so far
 
@@ -66,7 +66,7 @@ class SearchRecord:
     afterwards: Stop | None = None  # why the run ended before all was said about what was found; None: it did not
     stopped: str = ""  # both in words
     n_evals: int = 0  # evaluated DAGs
-    n_local: int = 0  # computed local scores
+    n_local: int = 0  # computed local scores; the search over orders counts a repeated one again
     fidelities: tuple[Fidelity, ...] = ()  # what was spent on cheaper versions of the score
     seconds: float = 0.0  # of the search
     trace: Trace = field(default_factory=Trace)  # its progress

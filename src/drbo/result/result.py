@@ -133,7 +133,7 @@ class Result:
 
     @property
     def n_local(self) -> int:
-        """Computed local scores."""
+        """Computed local scores; the search over orders counts one that it computes again."""
         return self.search.n_local
 
     @property
@@ -143,7 +143,7 @@ class Result:
 
     @property
     def trace(self) -> "pd.DataFrame":
-        """The progress of the search: n_evals (DAGs), n_local (distinct local scores), seconds, best score."""
+        """The progress of the search: n_evals (DAGs), n_local (computed local scores), seconds, best score."""
         import pandas as pd  # only where a frame is asked for
 
         return pd.DataFrame({name: column.copy() for name, column in vars(self.search.trace).items()})

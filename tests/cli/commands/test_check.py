@@ -169,7 +169,7 @@ def test_a_sample_of_a_long_table_is_checked(run: Run, chain: Path, monkeypatch:
     done = run("check", chain, "--read", "stream=true")
     assert done.exit_code == 0, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[0] == f"{chain}: 200 rows, 4 columns; all that follows is of a random sample of 80 rows"
+    assert lines[0] == f"{chain}: 200 rows, 4 columns; everything below describes a random sample of 80 rows"
     assert lines[-1] == f"  drbo fit {chain} --read stream=true"
     pytest.importorskip("pyarrow")
     frame = pd.read_csv(chain)

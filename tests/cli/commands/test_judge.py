@@ -68,7 +68,7 @@ def test_a_graph_file(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> No
     done = run("judge", str(new), str(graph), "--score", "bge", "--score-option", "penalty=2", "--no-path")
     assert done.exit_code == 0, done.stderr
     assert "with score bge" in done.stdout
-    assert "make sure that they are not these" in done.stderr
+    assert "make sure that it was not these" in done.stderr
 
 
 def test_bad_input(run: Run, tables: tuple[Path, Path], tmp_path: Path) -> None:

@@ -112,5 +112,5 @@ def test_rows_that_there_is_no_time_to_compare_are_said_not_to_be():
     walk = np.cumsum(np.random.default_rng(0).normal(size=(300, 3)), axis=0)
     with Deadline(0.0):
         prepared = Preparation(parts=True).prepare(walk).warned_of_time()
-    assert prepared.notes == ("whether neighbouring rows are alike was not looked at: time ran out",)
+    assert prepared.notes == ("neighbouring rows were not compared: time ran out",)
     assert "counts as" in Preparation(parts=True).prepare(walk).notes[0]

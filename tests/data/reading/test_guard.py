@@ -160,12 +160,12 @@ def _header(text):
         (_header(b'{"columns": 1, "rows": 99999999999}') + _header(
             b'{"name": "a", "rows": 99999999999, "kind": "numbers", "type": "<f8", "sizes": [799999999992]}'
         ), "more bytes than its reader may use"),
-        (_header(b'{"error": 1, "hint": null, "kind": "DataError"}'), "an end without words"),
-        (_header(b'{"notes": "x"}'), "an end without words"),
+        (_header(b'{"error": 1, "hint": null, "kind": "DataError"}'), "an end without a message"),
+        (_header(b'{"notes": "x"}'), "an end without a message"),
         (_header(b"{}"), "notes"),
         (b"\1\0", "its reader ended with exit code 0"),
-        (_header(b'{"notes": []}'), "0 tables came in place of one"),
-        ((_header(b'{"columns": 0, "rows": 0}')) * 2 + _header(b'{"notes": []}'), "2 tables came in place of one"),
+        (_header(b'{"notes": []}'), "0 tables were returned instead of one"),
+        ((_header(b'{"columns": 0, "rows": 0}')) * 2 + _header(b'{"notes": []}'), "2 tables were returned instead"),
     ],
 )  # fmt: skip
 def test_answers_that_make_no_sense_are_refused(monkeypatch, path, raw, words):

@@ -53,7 +53,7 @@ class TestSummary:
             "4 variables, 853 rows, score bic-nv",
             "-411.366667 before pruning, -411.400000 after",
             "f-test: 1 of 4 edges removed",
-            "2000 evaluations, 5123 local scores, 12.3 s",
+            "2000 evaluations, 5123 local scores computed, 12.3 s",
             "budget of 2000 evaluations spent",
             "trust region",
             "numeric columns: bic-nv",

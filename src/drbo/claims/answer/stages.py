@@ -27,8 +27,10 @@ from drbo.search.outcome import Outcome
 
 #: What a run leaves out when the time is over.
 NO_TIME_FOR_A_BOUND = "no bound was found before time ran out; raise time_limit"
-NOT_DRAWN = "which of the graphs with the same score is drawn is chance: time ran out before they were compared"
-NO_TARGETS = "what each experiment changes was not found: time ran out"
+NOT_DRAWN = (
+    "the graph that is drawn is an arbitrary one of those with the same score: time ran out before they were compared"
+)
+NO_TARGETS = "the targets of the experiments were not found: time ran out"
 NO_PRUNING = "weak edges were not removed: time ran out before they were tested"
 #: What a run says that was asked for a proof and has none.
 NO_BOUND = (

@@ -78,10 +78,12 @@ def counter(name: str, values: Floats) -> list[TableProblem]:
     if is_identifier(name) and units == len(values):
         return [dropped(name, "is an identifier: every row has a different whole number")]
     if (steps > 0).all() and np.ptp(values) < MOST_GAPS * len(values):
-        return [dropped(name, f"rises in every row, as numbers of rows do ({values[0]:g}, {values[1]:g}, ...)")]
+        return [dropped(name, f"rises in every row, like a row number ({values[0]:g}, {values[1]:g}, ...)")]
     if _UNIT_NAME.search(name) and units >= MIN_UNITS:
         rows = len(values) / units
-        text = f"names {units} units with {rows:.1f} rows each: its numbers are no quantity (see --groups and --unit)"
+        text = (
+            f"names {units} units with {rows:.1f} rows each: its numbers are not quantities (see --groups and --unit)"
+        )
         return [dropped(name, text)]
     return []
 

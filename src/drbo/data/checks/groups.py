@@ -135,7 +135,7 @@ def within_groups(
 
 
 #: What is said of a column that has no changes within groups.
-STEADY = "never changes within a group, so nothing is left of it without the group means"
+STEADY = "never changes within a group, so it is constant once group means are removed"
 
 
 def one_left_out(codes: Indices, rng: np.random.Generator) -> Indices:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 #: Columns with no more distinct values are counted by a discrete score, which counts whole rows.
 FEW_VALUES = 10
-NOT_COMPARED = "whether neighbouring rows are alike was not looked at: time ran out"
+NOT_COMPARED = "neighbouring rows were not compared: time ran out"
 
 
 @dataclass(frozen=True, eq=False)

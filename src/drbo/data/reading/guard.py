@@ -84,7 +84,7 @@ def read_guarded(reader: str, path: Path, limit: InputLimit, notes: list[str], *
     with closing(Guard() if can_start() else _Here()) as guard:
         found = list(guard.pieces(reader, path, limit, notes, **told))
     if len(found) != 1:
-        raise DataError(f"file '{path}': {len(found)} tables came in place of one", hint=_WHOLE)
+        raise DataError(f"file '{path}': {len(found)} tables were returned instead of one", hint=_WHOLE)
     return pd.DataFrame(found[0], copy=False)
 
 
@@ -204,7 +204,7 @@ class Guard:
         except (EOFError, BrokenPipeError) as error:
             self._explain(error)
         except Exception as error:  # numpy and pandas raise a dozen unrelated kinds on bad bytes
-            raise self._refused(f"the answer of its reader makes no sense: {error!s:.200}") from error
+            raise self._refused(f"the answer of its reader cannot be interpreted: {error!s:.200}") from error
 
     def close(self) -> None:
         """End the process."""
@@ -235,7 +235,7 @@ class Guard:
         """Take the notes of the reader, or raise its error."""
         words = header["notes"] if "error" not in header else [header["error"], header["hint"] or "", header["kind"]]
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            raise ValueError("an end without words")
+            raise ValueError("an end without a message")
         if "error" in header:
             raise _KINDS.get(words[2], DataError)(words[0], hint=words[1] or None)
         notes += words

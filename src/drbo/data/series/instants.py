@@ -57,7 +57,7 @@ def read_instants(name: str, column: "pd.Series[Any]") -> tuple[list[Instants], 
     import pandas as pd
 
     if pd.api.types.is_bool_dtype(column):
-        return [], [f"column '{name}' contains only true and false, which are no times"]
+        return [], [f"column '{name}' contains only true and false, which are not times"]
     if pd.api.types.is_numeric_dtype(column):
         ways = [*_coded_dates(column), Instants(column.to_numpy(dtype=np.float64, na_value=np.nan), False)]
     elif isinstance(column.dtype, pd.PeriodDtype):

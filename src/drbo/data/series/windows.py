@@ -110,7 +110,7 @@ def without_time_effects(
         values[rows] = _residuals(table.values[rows], basis) / np.sqrt(left)
     if kept.sum() < MIN_WINDOWS:
         raise DataError(
-            "no unit has more windows than its line, season and mean take",
+            "no unit has more windows than its mean, line and season have parameters",
             hint="use fewer lags (max_lag), or omit trend or season",
         )
     notes = [_words(int(codes.max()) + 1, design, int(kept.sum()), float(share[kept].sum()))]
@@ -189,8 +189,8 @@ def _refuse_steady(before: Statistics, after: Statistics) -> None:
     steady: Bools = low & np.array([lag == 0 for lag in after.lags])
     if steady.any():
         raise DataError(
-            f"nothing is left of column '{after.names[int(np.argmax(steady))]}' without the means of units, line and "
-            "season",
+            f"column '{after.names[int(np.argmax(steady))]}' is constant once means of units, line and season are "
+            "removed",
             hint="drop the column: it has no changes of its own to explain",
         )
 

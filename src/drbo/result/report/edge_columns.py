@@ -64,7 +64,9 @@ COLUMNS = {
     "margin_reversed": EdgeColumn(
         "if reversed", "score lost if the edge is reversed and the rest of the graph is re-optimised", ".3g"
     ),
-    "reason": EdgeColumn("why this direction", "what determines the direction of the edge; 'tie': nothing does"),
+    "reason": EdgeColumn(
+        "why this direction", "what determines the direction of the edge; 'tie': nothing determines it"
+    ),
 }
 #: What the filter works on: the first of these that the edges have.
 FILTERS = (

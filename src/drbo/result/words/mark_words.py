@@ -13,10 +13,7 @@ SIGNS = (
     ("o-o", "the data do not tell"),
 )
 #: What the answer rests on.
-ASSUMED = (
-    "linear relations and Gaussian noise; no selection bias; faithfulness (every separation in the data is one of the "
-    "graph)"
-)
+ASSUMED = "linear relations and Gaussian noise; no selection bias; faithfulness"
 KNOWLEDGE = (
     "with knowledge, the marks shown are sound; implied marks may be missing, because the orientation rules are not "
     "complete"

@@ -32,7 +32,7 @@ def summary(result: "Result") -> str:
         *_edge_lines(result),
         "",
         *parts.scores,
-        f"search       {result.n_evals} evaluations, {result.n_local} local scores, {result.seconds:.1f} s",
+        f"search       {result.n_evals} evaluations, {result.n_local} local scores computed, {result.seconds:.1f} s",
         *fidelity_lines(result.search),
         *parts.proof,
         *parts.frequencies,
