@@ -1,6 +1,5 @@
 """How the graph of a series is shown: lags, mechanisms, windows, and pictures without an unused past."""
 
-import matplotlib.figure
 import numpy as np
 import pytest
 
@@ -67,7 +66,8 @@ def test_pictures_have_the_past_above_the_present_and_leave_out_what_nothing_fol
     ]  # fmt: skip
     assert drawing.centres[3, 1] < drawing.centres[2, 1] < drawing.centres[0, 1]
     assert "name[-k]: k steps before" in graph_svg(result)
-    axes = result.plot(ax=matplotlib.figure.Figure().subplots())
+    figure = pytest.importorskip("matplotlib.figure")
+    axes = result.plot(ax=figure.Figure().subplots())
     texts = {text.get_text() for text in axes.texts}
     assert "a[-2]" in texts
     assert "b[-2]" not in texts
