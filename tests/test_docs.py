@@ -87,6 +87,15 @@ def test_commands_exist_with_their_options(page, line):
         command.make_parser(context).parse_args(words[1:])
 
 
+@pytest.mark.parametrize("page", [page for page in TEXTS if page.startswith(("README", "guide/", "reference/"))])
+def test_options_in_sentences_exist(page):
+    """Options of other programs stand behind their commands."""
+    if page != "reference/migration.md":  # it names those of earlier versions
+        named = {word for span in SPAN.findall(FENCE.sub("", TEXTS[page])) if (word := span.split()[0])[:2] == "--"}
+        known = {name for command in main.commands.values() for option in command.params for name in option.opts}
+        assert sorted(named - known - {"--help"}) == []
+
+
 @pytest.mark.usefixtures("table")
 def test_the_commands_of_the_first_five_minutes_run():
     ran = _typed(_blocks(TEXTS["guide/getting-started.md"]))

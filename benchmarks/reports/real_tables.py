@@ -59,7 +59,7 @@ columns, one of which, a cause of at least two others, is hidden.
 """
 LINE = """- **It says which arrows can be believed.** Of the arrows at columns that nothing else causes, such as age and
   sex, in {count} real tables, {supported} that it calls supported leave these columns, as they should, and {assumed}
-  that it only assumes. No name could help ([real tables](docs/results/real-tables.md)).
+  that it only assumes; names were hidden ([real tables](docs/results/real-tables.md)).
 """
 #: The same for the software paper.
 SENTENCE = """*Arrows of real tables.* Of the arrows at columns that nothing else causes, such as age and sex, in

@@ -36,8 +36,8 @@ NOTHING_SUPPORTED = (
 )
 NOT_CHECKED = "Time ran out before all checks of directions were made, so none is supported."
 PAPER = (
-    "The paper reports 9 errors here; --preset paper-sachs also finds them. Its score prefers a nearly complete\n"
-    "graph, so that figure is the work of the pruning that follows (docs/results/presets.md)."
+    "The paper reports 9 errors here, and '--set preset=paper-sachs' reproduces them. Its score prefers a nearly\n"
+    "complete graph, so that figure is the work of the pruning that follows (docs/results/presets.md)."
 )
 
 
