@@ -15,7 +15,7 @@ from drbo.data.statistics.statistics import Statistics
 from drbo.scores.base import Relative, Score
 from drbo.scores.families import Families
 from drbo.scores.splines import SplineScore
-from drbo.search.exact.subset_kernels import best_dag, column
+from drbo.search.subset_kernels import best_dag, column
 
 SETS = range(1, 6)
 Floats = npt.NDArray[np.float64]

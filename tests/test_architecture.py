@@ -46,12 +46,11 @@ ROOMS = [
 PLACE = {room: place for place, rooms in enumerate(ROOMS) for room in rooms}
 #: The same inside search: what a search is made of, the searches themselves, and what chooses and saves them.
 SEARCH_ROOMS = [
-    ["state", "known_orders"],
+    ["state", "known_orders", "subset_kernels"],
     ["outcome"],
     ["evaluation"],
-    ["exact"],
     ["base", "stopping"],
-    ["recombine", "parent_sets", "polish"],
+    ["recombine", "parent_sets", "polish", "exact"],
     ["loop"],
     ["orders"],
     ["bayes"],

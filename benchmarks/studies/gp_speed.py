@@ -33,13 +33,12 @@ from benchmarks.studies.study import study
 from drbo import DrBO
 from drbo.data.files.simulate import simulate
 from drbo.data.statistics.statistics import Statistics
-from drbo.data.statistics.units import unit_free
+from drbo.data.statistics.units import unit_free, winsorized
 from drbo.scores.base import Score
 from drbo.scores.families import Families
 from drbo.scores.gp.gp import NOISE_RANGE, SCALE_RANGE, GpScore
 from drbo.scores.gp.paper import GpNV
 from drbo.scores.gp.rough import START_NOISE, START_SCALES
-from drbo.scores.outliers import winsorized
 
 
 def random_families(d: int, count: int, rng: np.random.Generator) -> Families:

@@ -20,10 +20,9 @@ from benchmarks.studies.false_edges import independent
 from benchmarks.studies.study import study
 from drbo import DrBO, Families
 from drbo.data.statistics.statistics import Statistics
-from drbo.data.statistics.units import unit_free
+from drbo.data.statistics.units import unit_free, winsorized
 from drbo.graph.metrics import shd
 from drbo.scores.base import Score
-from drbo.scores.outliers import winsorized
 from drbo.scores.splines import natural_spline
 
 Floats = npt.NDArray[np.float64]

@@ -10,7 +10,7 @@ import pytest
 import drbo
 from drbo import _core
 from drbo.deadline import Deadline, OutOfTimeError, no_deadline
-from drbo.search.exact.subset_kernels import split
+from drbo.search.subset_kernels import split
 
 
 def test_the_stub_lists_what_the_module_has():

@@ -7,11 +7,10 @@ import pytest
 
 from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.sums import Sums, summed
-from drbo.data.statistics.units import unit_free
+from drbo.data.statistics.units import unit_free, winsorized
 from drbo.errors import DataError, ScoreError
 from drbo.scores.curves import Curves
 from drbo.scores.families import Families
-from drbo.scores.outliers import winsorized
 from drbo.scores.registry import build_score
 from drbo.scores.splines import SplineScore, natural_spline
 

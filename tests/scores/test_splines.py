@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from drbo.data.statistics.statistics import Statistics
-from drbo.data.statistics.units import ranked, standardized
+from drbo.data.statistics.units import ranked, standardized, winsorized
 from drbo.errors import DataError, ScoreError, SettingsError
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
-from drbo.scores.outliers import winsorized
 from drbo.scores.registry import build_score
 from drbo.scores.splines import RankSplines, SplineScore, natural_spline
 

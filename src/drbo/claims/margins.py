@@ -18,7 +18,7 @@ from drbo.claims.record import Margins
 from drbo.deadline import current
 from drbo.graph.dag import dag_to_cpdag, skeleton, v_structures
 from drbo.scores.base import Score
-from drbo.search.exact import subset_kernels
+from drbo.search import subset_kernels
 from drbo.search.exact.family_tables import FamilyTables
 
 #: Equivalence classes listed.

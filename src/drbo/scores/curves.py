@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from drbo.arrays import Floats, Indices
-from drbo.scores.outliers import far_out
+from drbo.data.statistics.units import far_out
 from drbo.scores.splines import LEAST_PART, knots_of, spline_functions
 
 

@@ -8,13 +8,12 @@ from drbo import _core
 from drbo.arrays import Bools, Floats, Indices, Ints
 from drbo.data.statistics.moments import Moments, moments
 from drbo.data.statistics.statistics import Statistics
-from drbo.data.statistics.units import unit_free
+from drbo.data.statistics.units import unit_free, winsorized
 from drbo.errors import ScoreError, SettingsError
 from drbo.machine.threads import crew
 from drbo.scores.by_experiment import SHARED, ByExperiment, Changes, SharedMoments
 from drbo.scores.families import Families
 from drbo.scores.forms import COLLINEAR_PIVOT, RESIDUAL_FLOOR
-from drbo.scores.outliers import winsorized
 from drbo.scores.splines import OUTER_KNOTS, checked_df, natural_spline
 
 #: Standard deviations of the noise by which intercepts drift, if nothing else is said.

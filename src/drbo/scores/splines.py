@@ -8,14 +8,13 @@ import numpy.typing as npt
 from drbo.arrays import Bools, Floats, Indices
 from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.sums import Bases, BasisSums
-from drbo.data.statistics.units import ranked, unit_free
+from drbo.data.statistics.units import ranked, unit_free, winsorized
 from drbo.errors import ScoreError, SettingsError
 from drbo.independence.set_tests import SetTests
 from drbo.scores.base import Score
 from drbo.scores.families import Families, row_groups
 from drbo.scores.forms import Form, GramForm
 from drbo.scores.linear import linear_tests, residual_variances
-from drbo.scores.outliers import winsorized
 
 #: Range of ``df``.
 DF_RANGE = (1, 20)
@@ -102,8 +101,8 @@ class SplineScore(Score):
     ``x_i = sum_j f_j(x_j) + noise`` by least squares, f_j a natural cubic spline with ``df`` parameters. All families
     come from one Gram matrix of the d * df basis functions, so a family costs as little as in the linear score, for
     any number of rows. Columns are standardised and their far-out values pulled in
-    (:func:`~drbo.scores.outliers.winsorized`): units do not matter. ``local`` is minus the log of the share of variance
-    that the parents leave. A node with n - 1 or more parameters gets no credit for its parents.
+    (:func:`~drbo.data.statistics.units.winsorized`): units do not matter. ``local`` is minus the log of the share of
+    variance that the parents leave. A node with n - 1 or more parameters gets no credit for its parents.
 
     What it cannot see is interaction: ``x_1 x_2`` is no sum of functions. :class:`~drbo.scores.gp.gp.GpScore` can.
 

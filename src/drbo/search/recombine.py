@@ -6,8 +6,8 @@ from drbo.arrays import Bools, Floats, Ints
 from drbo.deadline import no_deadline
 from drbo.graph.dag import topological_order
 from drbo.scores.families import Families
+from drbo.search import subset_kernels
 from drbo.search.evaluation.evaluator import Evaluator
-from drbo.search.exact import subset_kernels
 from drbo.search.known_orders import OrderedFamilies
 from drbo.search.outcome import Evaluated
 from drbo.search.state import LARGEST, Fields, State

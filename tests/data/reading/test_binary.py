@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 
-from drbo.data.reading.binary import READERS
+from drbo.data.reading.binary import READERS, loaded
 
 
 def test_modules_that_are_loaded_before_the_limits_exist():
@@ -11,4 +11,5 @@ def test_modules_that_are_loaded_before_the_limits_exist():
 
 
 def test_readers_are_functions_of_the_package():
-    assert all(read.__module__ == "drbo.data.reading.binary" for read, _ in READERS.values())
+    assert all(place.startswith("drbo.data.reading.") for place, _ in READERS.values())
+    assert all(callable(loaded(reader)) for reader in READERS)

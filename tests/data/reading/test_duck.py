@@ -98,11 +98,12 @@ def test_the_command_ends_without_complaints_of_the_database(database):
 def test_no_progress_bar_is_drawn_into_the_output(database):
     code = f"""
 import duckdb, pathlib
+from drbo.data.files.packed import InputLimit
 from drbo.data.reading.duck import duckdb_pieces
 links, connect = [], duckdb.connect
 assert connect().execute("SELECT current_setting('enable_progress_bar')").fetchone() == (True,)  # as at a prompt
 duckdb.connect = lambda *words, **more: links.append(connect(*words, **more)) or links[-1]
-pieces = duckdb_pieces(pathlib.Path({str(database)!r}), "", [])
+pieces = duckdb_pieces(pathlib.Path({str(database)!r}), [], InputLimit(), table="")
 assert len(next(pieces)) == 3
 assert links[0].execute("SELECT current_setting('enable_progress_bar')").fetchone() == (False,)
 """

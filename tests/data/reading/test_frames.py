@@ -11,7 +11,7 @@ import pyarrow.parquet
 import pytest
 from scipy import sparse
 
-from drbo.data.reading.frames import as_frame
+from drbo.data.reading.frames import as_frame, cells_as_frame
 from drbo.data.reading.read import read_table
 from drbo.errors import DataError
 
@@ -131,3 +131,19 @@ def test_names_that_no_file_can_hold(tmp_path: Path) -> None:
     np.savez(tmp_path / "t.npz", X=np.eye(3), names=np.array(["a", "b\ud800", "c"]))
     error = error_of(lambda: read_table(tmp_path / "t.npz"))
     assert "the name of column 2 is not valid Unicode: 'b\\ud800'" in error.message
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([], "has no table"),
+        ([["title"], ["text"]], "has no table"),
+        ([["a", "b"]], "column names but no rows"),
+        ([["a", "a"], [1, 2]], "'a' is used more than once"),
+        ([["a", None, "c"], [1, 2, 3]], "column 2 of 3 has no name"),
+        ([[f"c{k}" for k in range(2**14 + 1)], [1] * (2**14 + 1)], "at most 16384"),
+    ],
+)
+def test_cells_that_are_no_table(rows: list[list[Any]], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        cells_as_frame(rows, "sheet", header=True, notes=[])

@@ -43,7 +43,7 @@ def read(path, notes, limit, **told):
     {body}
     yield {{}}
 
-binary.READERS["sqlite"] = read, ()
+binary.READERS["sqlite"] = "__main__:read", ()
 guard_child.main()
 """
 
@@ -96,7 +96,7 @@ def test_a_frozen_program_starts_no_copy_of_itself(monkeypatch):
 def test_unknown_readers_are_refused_before_and_in_the_child(monkeypatch, path):
     with closing(Guard()) as reader, pytest.raises(ValueError, match="reader must be one of parquet"):
         next(reader.pieces("os.system", path, LIMIT, []))
-    monkeypatch.setitem(guard.READERS, "os.system", (None, ()))  # as if this process were fooled
+    monkeypatch.setitem(guard.READERS, "os.system", ("os:system", ()))  # as if this process were fooled
     with pytest.raises(DataError, match=r"t\.db': its reader ended with exit code 1"):
         read_guarded("os.system", path, LIMIT, [])
 
@@ -444,7 +444,7 @@ def test_bombs_are_refused_in_words(tmp_path, name, write, words):
         ("t.db", _sqlite_bomb, "from drbo.data.reading import sqlite as m; m._COMPUTED = -1"),
         ("t.xlsx", _ods, "from drbo.data.reading import excel as m; m._OTHER_FORMATS = frozenset()"),
         ("t.feather", _feather_bomb, "from drbo.data.reading import feather as m; m.check_written_out = lambda *_: 0; "
-         "binary._columns = lambda frame: {name: column.astype(str) for name, column in frame.items()}"),
+         "binary._columns = lambda table: dict(table.to_pandas().astype(str).items())"),
     ],
 )  # fmt: skip
 def test_the_guard_holds_where_a_check_of_a_format_is_blind(tmp_path, monkeypatch, name, write, blind):

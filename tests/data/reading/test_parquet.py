@@ -111,7 +111,7 @@ def test_a_footer_beyond_measure(tmp_path):
         stream.seek(2**30)  # takes no room on the disk
         stream.write((2**30 - 100).to_bytes(4, "little") + b"PAR1")
     with pytest.raises(ResultError, match="footer of more than"):
-        read_parquet(tmp_path / "t.parquet", InputLimit())
+        read_parquet(tmp_path / "t.parquet", [], InputLimit())
 
 
 def test_chunks_of_several_row_groups(tmp_path, rng):

@@ -76,4 +76,4 @@ def test_what_is_no_database(tmp_path):
 def test_a_forged_tree_does_not_lead_to_rows_without_end(tmp_path):
     (tmp_path / "t.db").write_bytes(endless_table())
     with pytest.raises(DataError, match="more rows than its pages can hold"):
-        read_sqlite(tmp_path / "t.db", "", InputLimit(), [])
+        read_sqlite(tmp_path / "t.db", [], InputLimit(), table="")

@@ -1,7 +1,8 @@
 import numpy as np
+import pytest
 from scipy import stats
 
-from drbo.data.statistics.units import normal_scores, ranked, standardized, unit_free
+from drbo.data.statistics.units import normal_scores, ranked, standardized, unit_free, winsorized
 
 
 def test_standardised_columns_are_the_same_to_the_last_bit_in_other_units(rng):
@@ -24,3 +25,11 @@ def test_a_row_of_weight_w_has_the_ranks_of_w_equal_rows(rng):
     repeated = normal_scores(np.repeat(column, times))
     np.testing.assert_allclose(np.repeat(normal_scores(column, times), times), repeated)
     np.testing.assert_allclose(normal_scores(column, times * 0.3), normal_scores(column, times))
+
+
+def test_winsorized_columns_follow_their_units_and_leave_others_alone(rng):
+    x = rng.standard_cauchy(size=(200, 1))
+    assert winsorized(-7 * x + 3) == pytest.approx(-7 * winsorized(x) + 3)
+    assert np.abs(winsorized(x)).max() < np.abs(x).max() / 2
+    spikes = np.r_[np.zeros(150), 1e6 * np.ones(20)][:, None]
+    assert np.array_equal(winsorized(spikes), spikes)

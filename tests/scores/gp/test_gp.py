@@ -7,12 +7,11 @@ from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 
 from drbo.data.statistics.statistics import Statistics
-from drbo.data.statistics.units import standardized
+from drbo.data.statistics.units import standardized, winsorized
 from drbo.scores.families import Families
 from drbo.scores.gp import gp
 from drbo.scores.gp.gp import GpScore
 from drbo.scores.gp.kernels import KernelData
-from drbo.scores.outliers import winsorized
 
 N = 90
 

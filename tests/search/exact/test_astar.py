@@ -105,7 +105,7 @@ def test_what_a_partition_rules_out_is_in_no_best_dag(seed):
 
 def _optimum_or_none(piece):
     """Return the optimum, minus infinity where no DAG has these parent sets."""
-    from drbo.search.exact import subset_kernels
+    from drbo.search import subset_kernels
 
     table = subset_kernels.best_inside(astar._table(piece, np.arange(piece.size)))
     return subset_kernels.forward(table)[-1]

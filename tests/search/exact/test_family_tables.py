@@ -8,9 +8,9 @@ from drbo.knowledge import Knowledge
 from drbo.scores.base import Score
 from drbo.scores.families import Families
 from drbo.scores.registry import build_score
+from drbo.search import subset_kernels
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact import family_tables as made
-from drbo.search.exact import subset_kernels
 from drbo.search.exact.family_tables import (
     all_tables,
     compiled_work,

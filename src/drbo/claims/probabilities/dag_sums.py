@@ -9,7 +9,7 @@ import numpy as np
 
 from drbo import _core
 from drbo.arrays import Floats
-from drbo.search.exact.subset_kernels import cores
+from drbo.search.subset_kernels import cores
 
 
 def sum_inside(

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from drbo import _core
 from drbo.arrays import Floats, Ints
-from drbo.search.exact.subset_kernels import cores
+from drbo.search.subset_kernels import cores
 
 
 def order_chains(

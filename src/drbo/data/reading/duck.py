@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from drbo.data.files.files import BYTES_PER_TEXT
 from drbo.data.files.packed import InputLimit
-from drbo.data.reading.frames import as_frame
+from drbo.data.reading.frames import as_frame, chosen_table
 from drbo.data.reading.guard import frames_guarded, read_guarded
 from drbo.data.reading.lines import check_width
 from drbo.data.reading.number_text import numbers_from_text
 from drbo.data.reading.parquet_groups import batches_of, runs_of, schema_of
-from drbo.data.reading.rows import chosen_table
 from drbo.data.reading.source import FileSource
 from drbo.data.reading.text import check_unique
 from drbo.errors import DataError
@@ -55,12 +54,12 @@ class DuckdbSource(FileSource):
         return frames_guarded("duckdb pieces", self.path, table=self.options.table)
 
 
-def read_duckdb(path: Path, table: str, limit: InputLimit, notes: list[str]) -> "pd.DataFrame":
+def read_duckdb(path: Path, notes: list[str], limit: InputLimit, *, table: str) -> "pd.DataFrame":
     """Return a table of a database; without a name, the only one that there is."""
     import pandas as pd
 
     frames, size, what = list[pd.DataFrame](), 0, f"file '{path}'"
-    for frame in duckdb_pieces(path, table, notes):
+    for frame in duckdb_pieces(path, notes, limit, table=table):
         texts = [column for _, column in frame.items() if not pd.api.types.is_numeric_dtype(column)]
         size += 8 * frame.size + sum(BYTES_PER_TEXT + len(str(cell)) for column in texts for cell in column)
         limit.check_unpacked(size, path.stat().st_size, what)
@@ -81,7 +80,7 @@ def load_duckdb() -> Any:
     return found
 
 
-def duckdb_pieces(path: Path, table: str, notes: list[str]) -> Iterator["pd.DataFrame"]:
+def duckdb_pieces(path: Path, notes: list[str], _limit: InputLimit, *, table: str) -> Iterator["pd.DataFrame"]:
     """Yield the rows of a table, some thousand at a time; at least one piece, which may have no rows."""
     duckdb = load_duckdb()
     if duckdb is None:
@@ -113,7 +112,7 @@ def duckdb_pieces(path: Path, table: str, notes: list[str]) -> Iterator["pd.Data
         ) from error
 
 
-def count_rows(path: Path, names: Sequence[str]) -> "pd.DataFrame":
+def count_rows(path: Path, _notes: list[str], _limit: InputLimit, *, names: Sequence[str]) -> "pd.DataFrame":
     """Return the different rows of a Parquet file, and how often each occurs; DuckDB itself opens no file."""
     pyarrow: Any = import_module("pyarrow")
     duckdb = load_duckdb()

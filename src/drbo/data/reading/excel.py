@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from drbo.data.files.packed import InputLimit, open_zip
-from drbo.data.reading.frames import as_frame
+from drbo.data.reading.frames import as_frame, cells_as_frame
 from drbo.data.reading.guard import read_guarded
 from drbo.data.reading.number_text import numbers_from_text
-from drbo.data.reading.rows import cells_as_frame
 from drbo.data.reading.source import FileSource
 from drbo.errors import DataError, name_hint
 
@@ -47,7 +46,7 @@ class ExcelSource(FileSource):
         return numbers_from_text(as_frame(frame), notes, decimal=given.decimal)
 
 
-def read_excel(path: Path, limit: InputLimit, *, sheet: str | None, header: bool, notes: list[str]) -> "pd.DataFrame":
+def read_excel(path: Path, notes: list[str], limit: InputLimit, *, sheet: str | None, header: bool) -> "pd.DataFrame":
     """Return the table of a worksheet: the first one, or that of this name or number."""
     try:
         calamine: Any = import_module("python_calamine")

@@ -41,7 +41,7 @@ class FeatherSource(FileSource):
         return as_frame(read_guarded("feather", self.path, limit, notes))
 
 
-def read_feather(path: Path, limit: InputLimit) -> Any:
+def read_feather(path: Path, _notes: list[str], limit: InputLimit) -> Any:
     """Return the table of a Feather file as a pyarrow table; one that unpacks to too much is refused before."""
     pyarrow, ipc = load_pyarrow(path, "ipc")
     what = f"file '{path}'"

@@ -23,7 +23,7 @@ import numpy as np
 import drbo
 from drbo.data.files.files import refusing
 from drbo.data.files.packed import InputLimit
-from drbo.data.reading.binary import READERS, Columns
+from drbo.data.reading.binary import READERS, Columns, loaded
 from drbo.data.reading.guard_child import OUT_OF_MEMORY, ChildLimits
 from drbo.data.reading.raw_columns import Bytes, read_columns, read_header
 from drbo.deadline import GRACE_SECONDS, LOOK_SECONDS, Deadline
@@ -150,7 +150,7 @@ class _Here:
 
     def pieces(self, reader: str, path: Path, limit: InputLimit, notes: list[str], **told: Any) -> Generator[Columns]:
         with refusing(path, DataError):
-            yield from READERS[reader][0](path, notes, limit, **told)
+            yield from loaded(reader)(path, notes, limit, **told)
 
     def close(self) -> None:
         """Nothing is open."""

@@ -15,14 +15,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
-from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from drbo.data.files.files import refusing
 from drbo.data.files.packed import InputLimit
-from drbo.data.reading.binary import READERS
+from drbo.data.reading.binary import loaded
 from drbo.data.reading.raw_columns import write_columns, write_header
 from drbo.errors import DataError, DrboError
 
@@ -49,10 +47,7 @@ def main() -> None:
         threading.Thread(target=watch.look, daemon=True).start()
         while line := sys.stdin.buffer.readline():
             request = json.loads(line)
-            read, modules = READERS[request["reader"]]
-            for module in modules:
-                with suppress(ImportError):  # the reader says what is missing
-                    import_module(module)
+            read = loaded(request["reader"])
             os.chdir(request["folder"])  # that of the parent may have changed since the last file
             limits = ChildLimits(*request["limits"])
             watch.most = peak_memory() + limits.memory

@@ -47,7 +47,7 @@ class Chunk(NamedTuple):
     size: int
 
 
-def read_parquet(path: Path, limit: InputLimit) -> Any:
+def read_parquet(path: Path, _notes: list[str], limit: InputLimit) -> Any:
     """Return the table of a Parquet file as a pyarrow table; one that unpacks to too much is refused before."""
     with refusing_parquet(path) as (pyarrow, parquet):
         table = _table(pyarrow, parquet, path, limit)

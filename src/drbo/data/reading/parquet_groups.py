@@ -13,6 +13,7 @@ import numpy as np
 
 from drbo.data.files.files import refusing
 from drbo.data.files.packed import NO_LIMIT, InputLimit
+from drbo.data.reading.binary import Columns
 from drbo.data.reading.frames import as_frame
 from drbo.data.reading.guard import frames_guarded, pieces_guarded, read_guarded
 from drbo.data.reading.parquet import (
@@ -25,7 +26,7 @@ from drbo.data.reading.parquet import (
     n_cells,
     refusing_parquet,
 )
-from drbo.data.reading.source import CELL_BYTES, FileSource, Run, Schema
+from drbo.data.reading.source import CELL_BYTES, FileSource, Run, Schema, frame_of
 from drbo.data.reading.text import check_unique
 from drbo.data.statistics.row_counts import RowCounts
 from drbo.data.statistics.sums import block_rows
@@ -109,6 +110,27 @@ def _schema(path: Path, _size: int, _changed: int) -> Any:
         schema = checked_schema(pyarrow, parquet, path, NO_LIMIT, pages=False)
     check_unique(schema.names, f"file '{path}': ")
     return schema
+
+
+def description(path: Path, notes: list[str], _limit: InputLimit) -> Iterator[Columns]:
+    """Yield whether each column is one of numbers, and then the runs of row groups; types of the others are notes."""
+    schema = schema_of(path)
+    others = not_numbers(schema)
+    notes += others.values()
+    yield {name: np.array([name not in others]) for name in schema.names}
+    runs = np.array(runs_of(path), dtype=np.int64).reshape(-1, len(Run._fields))
+    yield {name: runs[:, k] for k, name in enumerate(Run._fields)}
+
+
+def pieces(
+    path: Path, _notes: list[str], _limit: InputLimit, *, names: Sequence[str], run: Sequence[int]
+) -> Iterator[Any]:
+    """Yield some columns of a run of row groups; numbers without pandas, which takes longer to import than to read."""
+    for batch in batches_of(path, names, Run(*run)):
+        if not_numbers(batch.schema) or any(column.null_count for column in batch.columns):
+            yield frame_of(batch)
+        else:
+            yield {name: np.from_dlpack(batch.column(name)) for name in names}
 
 
 def not_numbers(schema: Any) -> dict[str, str]:

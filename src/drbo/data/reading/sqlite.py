@@ -9,18 +9,19 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from drbo.data.files.files import BYTES_PER_TEXT
 from drbo.data.files.packed import InputLimit
-from drbo.data.reading.frames import as_frame
+from drbo.data.reading.frames import as_frame, chosen_table, columns_as_frame
 from drbo.data.reading.guard import frames_guarded, read_guarded
 from drbo.data.reading.lines import MAX_COLUMNS
 from drbo.data.reading.number_text import numbers_from_text
-from drbo.data.reading.rows import chosen_table, columns_as_frame
 from drbo.data.reading.source import FileSource
+from drbo.data.reading.text import check_unique
 from drbo.errors import DataError
 
 if TYPE_CHECKING:
@@ -49,10 +50,10 @@ class SqliteSource(FileSource):
         return frames_guarded("sqlite pieces", self.path, table=self.options.table)
 
 
-def read_sqlite(path: Path, table: str, limit: InputLimit, notes: list[str]) -> "pd.DataFrame":
+def read_sqlite(path: Path, notes: list[str], limit: InputLimit, *, table: str) -> "pd.DataFrame":
     """Return a table of a database; without a name, the only one that there is."""
     rows, size, what = list[tuple[Any, ...]](), 0, f"file '{path}'"
-    pieces = sqlite_pieces(path, table, notes)
+    pieces = _rows(path, table, notes)
     names = next(pieces)
     for some in pieces:
         for row in some:
@@ -62,7 +63,18 @@ def read_sqlite(path: Path, table: str, limit: InputLimit, notes: list[str]) -> 
     return columns_as_frame(names, rows, range(len(names)), f"{what}, table '{table}'" if table else what)
 
 
-def sqlite_pieces(path: Path, table: str, notes: list[str]) -> Iterator[list[Any]]:
+def sqlite_pieces(path: Path, notes: list[str], _limit: InputLimit, *, table: str) -> Iterator["pd.DataFrame"]:
+    """Yield the rows of a table, some thousand at a time; at least one piece, which may have no rows."""
+    import pandas as pd
+
+    rows = _rows(path, table, notes)
+    names = next(rows)
+    check_unique(names, f"file '{path}': ")
+    for some in chain([next(rows, [])], rows):
+        yield pd.DataFrame(some, columns=names).infer_objects()
+
+
+def _rows(path: Path, table: str, notes: list[str]) -> Iterator[list[Any]]:
     """Yield the names of the columns, and then the rows of a table, some thousand at a time."""
     what = f"file '{path}'"
     try:

@@ -1,4 +1,4 @@
-"""Columns without units: standardised or ranked, so that no unit of measurement can decide anything."""
+"""Columns whose units and far-out values decide nothing: standardised, ranked, or with such values pulled in."""
 
 from collections.abc import Sequence
 
@@ -10,6 +10,8 @@ from drbo.arrays import Floats
 
 #: Digits after the point of standardised columns that count.
 UNIT_DIGITS = 9
+#: Values further than this many interquartile ranges outside the quartiles are "far out" (Tukey 1977).
+FAR_OUT = 3.0
 
 
 def standardized(values: Floats) -> Floats:
@@ -78,3 +80,27 @@ def ranked(values: Floats, categorical: Sequence[int] = (), weights: npt.ArrayLi
     kept = set(categorical)
     columns = [column if j in kept else normal_scores(column, weights) for j, column in enumerate(values.T)]
     return np.column_stack(columns)
+
+
+def winsorized(values: npt.ArrayLike) -> Floats:
+    """Return the columns with far-out values pulled in to Tukey's outer fences.
+
+    A Gaussian likelihood pays any price for one wild value: without this an isolated outlier "proves" an edge.
+    Fences are three interquartile ranges outside the quartiles: two in a million values of a Gaussian column. A column
+    with half of its values equal has no spread to measure by and stays as it is.
+
+    Examples
+    --------
+    >>> winsorized([[0.0], [1.0], [2.0], [3.0], [100.0]]).ravel().tolist()
+    [0.0, 1.0, 2.0, 3.0, 9.0]
+    """
+    array = np.asarray(values, dtype=np.float64)
+    pulled: Floats = np.clip(array, *far_out(array))
+    return pulled
+
+
+def far_out(values: Floats) -> tuple[Floats, Floats]:
+    """Return Tukey's outer fences of each column (d,): what lies beyond them is far out."""
+    low, high = np.quantile(values, [0.25, 0.75], axis=0)
+    reach = np.where(high > low, FAR_OUT * (high - low), np.inf)
+    return low - reach, high + reach

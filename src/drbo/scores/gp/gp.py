@@ -10,14 +10,13 @@ import torch
 
 from drbo.arrays import Bools, Floats, Indices
 from drbo.data.statistics.statistics import Statistics
-from drbo.data.statistics.units import unit_free
+from drbo.data.statistics.units import unit_free, winsorized
 from drbo.machine.threads import available, one_thread_each, together
 from drbo.scores.base import Relative
 from drbo.scores.families import Families
 from drbo.scores.gp.kernels import KernelData, KernelScore, ParentSets, factorize, invert, solved
 from drbo.scores.gp.random_features import RandomFeatures
 from drbo.scores.gp.rough import RoughEvidence, profile_evidence, starts
-from drbo.scores.outliers import winsorized
 
 #: Ranges of the length scale (same unit) and of noise / amplitude.
 SCALE_RANGE = (0.3, 30.0)

@@ -7,12 +7,11 @@ from scipy.linalg import solve_triangular
 
 from drbo.arrays import Floats
 from drbo.data.statistics.statistics import Statistics
-from drbo.data.statistics.units import unit_free
+from drbo.data.statistics.units import unit_free, winsorized
 from drbo.deadline import current
 from drbo.machine.threads import one_blas_thread
 from drbo.scores.base import Score
 from drbo.scores.families import Families, row_groups
-from drbo.scores.outliers import winsorized
 
 #: Waves, each as a cosine and a sine.
 WAVES = 50

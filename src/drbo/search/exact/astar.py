@@ -12,7 +12,8 @@ import numpy as np
 from drbo import _core
 from drbo.arrays import Floats, Indices
 from drbo.deadline import OutOfTimeError
-from drbo.search.exact import order_graph, subset_kernels
+from drbo.search import subset_kernels
+from drbo.search.exact import order_graph
 from drbo.search.exact.components import Piece, divided
 from drbo.search.exact.order_graph import Bounds, Layer, ParentIndex, SetTable
 from drbo.search.exact.useful_parents import Effort

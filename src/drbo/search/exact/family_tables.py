@@ -15,7 +15,7 @@ from drbo.scores.base import Score
 from drbo.scores.families import Families
 from drbo.scores.forms import CountForm, Form, GramForm, RowForm
 from drbo.search.evaluation.evaluator import Evaluator
-from drbo.search.exact.subset_kernels import column, cores
+from drbo.search.subset_kernels import column, cores
 
 #: Up to this many nodes tables are made unasked: d 2^(d-1) numbers of 8 bytes are 84 MB at 20 nodes.
 MAX_NODES = 20
@@ -34,7 +34,7 @@ class FamilyTables:
     """Local values and prices of families, a row per node, a column per set of the other nodes.
 
     The column of a set of parents is its bit mask with the node's own bit taken out, as in
-    :mod:`drbo.search.exact.subset_kernels`.
+    :mod:`drbo.search.subset_kernels`.
     """
 
     local: Floats  # (d, 2^(d-1)); any number where the price is minus infinity

@@ -15,8 +15,8 @@ from drbo.graph.dag import topological_order
 from drbo.scores.base import Score
 from drbo.scores.families import Families
 from drbo.scores.forms import CountForm, GramForm
+from drbo.search import subset_kernels
 from drbo.search.evaluation.evaluator import Evaluator
-from drbo.search.exact import subset_kernels
 from drbo.search.exact.astar import solve
 from drbo.search.exact.family_tables import FamilyTables, rounding
 from drbo.search.exact.useful_parents import Effort, enumerable, useful_sets

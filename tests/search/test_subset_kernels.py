@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from drbo.graph.dag import is_acyclic
-from drbo.search.exact import subset_kernels
+from drbo.search import subset_kernels
 
 
 @pytest.fixture
