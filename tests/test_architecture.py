@@ -212,7 +212,7 @@ def _concrete(room: str, *shared: str) -> set[str]:
 
 
 #: The classes of scores that compute values of their own, and those of files that are read.
-SCORE_CLASSES = _concrete("scores/", "Score", "ByExperiment")
+SCORE_CLASSES = _concrete("scores/", "Score")
 SOURCE_CLASSES = _concrete("data/reading/", "Source", "FileSource", "JoinedSource")
 
 
@@ -226,7 +226,7 @@ def _named(classes: set[str], path: Path) -> set[str]:
 
 def test_scores_are_known_by_what_they_declare_and_not_by_their_class():
     """A new score is one file and one line in the table of names."""
-    assert {"BicNV", "BGe", "BDeu", "RankSplines", "ExperimentBIC", "GpEV"} <= SCORE_CLASSES
+    assert {"BicNV", "BGe", "BDeu", "RankSplines", "ByExperiment", "ExperimentBIC", "GpEV"} <= SCORE_CLASSES
     assert "BicNV" in _named(SCORE_CLASSES, Path("scores/bge.py"))
     outside = [path for path in MODULES if path.parts[0] != "scores"]
     assert {path.as_posix(): found for path in outside if (found := _named(SCORE_CLASSES, path))} == {}

@@ -356,7 +356,7 @@ CASES = [
     Case(
         "missing time column",
         lambda: lagged(pd.DataFrame({"a": SIZES}), lags=1, time="day"),
-        "no time column 'day'",
+        "no column 'day' with times",
         "the columns are a",
     ),
     Case("effect of an unknown column", _effects("height", "age"), "no variable 'age'", "height, weight"),

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from drbo import DataPolicy, DrBO, Knowledge
-from drbo.claims.answer.prune import linear_weights
 from drbo.data.statistics.moments import moments
+from drbo.data.statistics.regressions import edge_weights
 from drbo.errors import DataError, SettingsError
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
@@ -71,7 +71,7 @@ def test_em_uses_more_of_the_table_than_dropping():
     dag[[0, 1, 2], [2, 2, 3]] = 1
     for seed in range(40):
         holed = _holed(seed, n=120, share=0.25)
-        found = [linear_weights(rows, dag)[0] for rows in (holed.dropna(), moments(holed.to_numpy()))]
+        found = [edge_weights(rows, dag)[0] for rows in (holed.dropna(), moments(holed.to_numpy()))]
         errors.append([np.abs(weights[[0, 1, 2], [2, 2, 3]] - 1).mean() for weights in found])
     dropped, em = np.mean(errors, axis=0)
     assert em < 0.85 * dropped

@@ -19,14 +19,12 @@ import drbo
 from drbo.arrays import Floats
 from drbo.choices import ScoreChoice
 from drbo.claims.ancestral import unclimbed
-from drbo.claims.answer.prune import linear_weights
 from drbo.claims.answer.stages import STAGES, Answer, improved
 from drbo.claims.checks.alternatives import EdgeMargins
 from drbo.claims.checks.proof import ProofClaim
 from drbo.claims.checks.row_audit import RowAudit
 from drbo.claims.claim import Context, Inquiry
 from drbo.claims.denial import ClaimRecord
-from drbo.claims.experiments import shared_weights
 from drbo.claims.record import Claims
 from drbo.claims.registry import CLAIMS
 from drbo.claims.runner import NO_TIME, Rulings, run_claims
@@ -54,7 +52,6 @@ from drbo.result.pooling import pooled
 from drbo.result.records import Provenance, Scoring, SearchRecord, SeriesRecord, TableRecord, Trace
 from drbo.result.result import Result
 from drbo.scores.base import Score
-from drbo.scores.by_experiment import ByExperiment
 from drbo.scores.families import Families
 from drbo.search.checkpoint.saver import Saved, Saver, begin, make_folder
 from drbo.search.outcome import Callback, Outcome, Progress
@@ -309,14 +306,10 @@ def _series(design: Design, lags: tuple[int, ...]) -> SeriesRecord | None:
 
 def _weights(problem: Problem, answer: Answer) -> _Weights | None:
     """Return the linear weights of an answer over the given columns, raw and standardised; None: there was no time."""
-    score, found = problem.score, None
-    if not score.linear_weights or answer.ancestral is not None:
+    if answer.ancestral is not None:
         return None, None
     try:
-        if not isinstance(score, ByExperiment):
-            found = linear_weights(score.scales(problem.table).rows_or_moments, problem.job.restored(answer.dag))
-        elif (shared := shared_weights(score, answer.dag)) is not None:
-            found = problem.job.restored(shared[0]), problem.job.restored(shared[1])
+        found = problem.score.weights(problem.table, problem.job.restored(answer.dag))
     except OutOfTimeError:
         return None
     for matrix in found or ():

@@ -16,7 +16,6 @@ from drbo.claims.experiments import (
     experiment_record,
     interventional_class,
     moved_arrows,
-    shared_weights,
     shown_arrows,
     unfollowed,
 )
@@ -26,7 +25,7 @@ from drbo.data.checks.experiments import Experiments, KnownTarget
 from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import dag_to_cpdag, is_acyclic, skeleton, v_structures
 from drbo.knowledge import Knowledge
-from drbo.scores.experiments import ExperimentBIC
+from drbo.scores.experiments import ExperimentBIC, ExperimentSplines
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
 
@@ -130,13 +129,18 @@ def test_weights_come_from_experiments_that_do_not_change_the_column():
     values = table.values.copy()
     values[table.experiments.codes == 2, 2] *= -1.0  # another mechanism of c in 'loud'
     table = replace(table, values=values)
-    raw, standardised = shared_weights(ExperimentBIC(table), CHAIN)
+    raw, standardised = ExperimentBIC(table).weights(table, CHAIN)
     rest = table.experiments.codes != 2
     slope, _ = np.polyfit(values[rest, 1], values[rest, 2], 1)
     assert raw[1, 2] == pytest.approx(slope)
     assert standardised[1, 2] == pytest.approx(slope * values[:, 1].std() / values[:, 2].std())
     assert raw[0, 1] == pytest.approx(np.polyfit(values[:, 0], values[:, 1], 1)[0])
     assert not raw[~CHAIN].any()
+    order = np.array([2, 0, 1])  # of the columns that the score was built with
+    other = ExperimentBIC(table.take(np.arange(table.n_rows), order))
+    for one, two in zip(other.weights(table, CHAIN), (raw, standardised), strict=True):
+        np.testing.assert_allclose(one, two)
+    assert ExperimentSplines(table).weights(table, CHAIN) is None
 
 
 def test_experiments_are_described():

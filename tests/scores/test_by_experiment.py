@@ -27,7 +27,7 @@ def test_what_may_change_follows_from_the_targets(others, left, rng):
 def test_what_a_score_does_not_know_it_does_not_say(rng):
     table = made(rng)
     score, families = ByExperiment(table), Families.from_sets(3, [(0, ())])
-    assert score.shared_moments(*np.zeros((2, 3, 3), dtype=bool)) is None
+    assert score.weights(table, np.zeros((3, 3), dtype=bool)) is None
     assert score.bent(table, families) is None
     assert score.mechanism is None
     for ask in (score.changes, score.charged):

@@ -154,19 +154,13 @@ def test_weights_repeat_rows():
     np.testing.assert_allclose(weighted.local(families), repeated.local(families), rtol=1e-9)
 
 
-def test_shared_moments_leave_out_changed_experiments():
+def test_shared_covariances_leave_out_changed_experiments():
     table = made(8)
-    score = ExperimentBIC(table)
-    changed = np.zeros((4, 4), dtype=bool)
-    changed[1, 2] = True
-    dag = np.array([[0, 1, 0, 0], [0, 0, 0, 0], [0, 1, 0, 0], [0, 1, 0, 0]], dtype=bool)
     kept, spread = table.values[table.experiments.codes != 2], table.values.std(axis=0)
-    covariances, deviations = score.shared_moments(dag, changed)
-    np.testing.assert_allclose(deviations, spread, rtol=1e-9)
-    family = [0, 2, 3, 1]  # the parents of column 1, and itself
-    units = np.outer(spread[family], spread[family])
-    np.testing.assert_allclose(covariances[1] * units, np.cov(kept.T[family], ddof=0), rtol=1e-9)
-    np.testing.assert_allclose(covariances[0] * spread[0] ** 2, [[table.values[:, 0].var()]], rtol=1e-9)
+    family = np.array([0, 2, 3, 1])
+    covariance = ExperimentBIC(table)._shared_covariance(family, np.arange(4) != 2)
+    expected = np.cov(kept.T[family], ddof=0) / np.outer(spread[family], spread[family])
+    np.testing.assert_allclose(covariance, expected, rtol=1e-9)
 
 
 def test_a_recording_step_is_that_of_repeated_values():

@@ -11,7 +11,6 @@ import numpy as np
 
 from drbo.arrays import Bools, Floats
 from drbo.choice.auto import experiment_score
-from drbo.claims.answer.prune import linear_weights
 from drbo.claims.claim import Claim, Context, Ruling, denials
 from drbo.claims.record import ExperimentRecord, Target
 from drbo.claims.why import mpdag
@@ -20,8 +19,6 @@ from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import current
 from drbo.graph.dag import dag_to_cpdag, meek_closure
 from drbo.scores.base import Score
-from drbo.scores.by_experiment import HARD, SHARED, SOFT, ByExperiment
-from drbo.scores.families import Families
 from drbo.scores.registry import build_score
 from drbo.search.orders.search import OrderSearch
 from drbo.settings import Settings
@@ -37,7 +34,6 @@ CLEAR_SHIFT = 6.0
 UNFOLLOWED = (
     "Experiment '{}' changes '{}', but '{}' stays as it is: something else, such as a hidden cause, links them."
 )
-KINDS: dict[int, str] = {SOFT: "soft", HARD: "hard"}
 
 
 def interventional_class(
@@ -121,40 +117,12 @@ def experiment_record(
     dag: Bools,  # (d, d) over the columns of the table
 ) -> ExperimentRecord | None:
     """Return what each experiment changes in a graph, with the margins; None without experiments, or another score."""
-    if not (table.from_experiments and isinstance(score, ByExperiment)):
+    if (changes := score.changes_in(table, dag)) is None:
         return None
-    families = Families.from_dags(dag[None])
-    whole = score.changes(families)
-    targets = []
-    for node, experiment in np.argwhere(whole.changed).tolist():
-        fixed = score.states.copy()
-        fixed[experiment, node] = SHARED
-        margin = float(whole.worth[node] - score.changes(families[np.array([node])], fixed).worth[0])
-        kind = KINDS.get(int(score.states[experiment, node]), "found")
-        names = {"experiment": score.labels[experiment], "column": table.names[node]}
-        targets.append(Target(**names, margin=margin, kind=kind))  # type: ignore[arg-type]
-    targets.sort(key=lambda one: (-one.margin, one.experiment, one.column))
-    found = table.runs
+    found, targets = table.runs, tuple(Target(**one._asdict()) for one in changes)
     return ExperimentRecord(
-        column=found.column, labels=found.labels, rows=tuple(found.counts.tolist()), targets=tuple(targets)
+        column=found.column, labels=found.labels, rows=tuple(found.counts.tolist()), targets=targets
     )
-
-
-def shared_weights(score: ByExperiment, dag: Bools) -> tuple[Floats, Floats] | None:
-    """Return the linear weights (d, d) of every node over the experiments that do not change it, raw and standardised.
-
-    Columns have variance 1 over the whole table in the standardised ones. None: they are no numbers.
-    """
-    shared = score.shared_moments(dag, score.changes(Families.from_dags(dag[None])).changed)
-    if shared is None:
-        return None
-    standardised = np.zeros(dag.shape)
-    for node in np.flatnonzero(dag.any(axis=0)).tolist():
-        covariance = shared.covariances[node]
-        family = np.zeros(covariance.shape, dtype=bool)
-        family[:-1, -1] = True
-        standardised[dag[:, node], node] = linear_weights(covariance, family, covariance=True)[0][:-1, -1]
-    return standardised * shared.deviations / shared.deviations[:, None], standardised
 
 
 def unfollowed(
@@ -169,11 +137,8 @@ def unfollowed(
     does not differ from the control (Kolmogorov-Smirnov, level 0.01) in any of them. The two are then linked by
     something else, such as a hidden cause.
     """
-    record = experiment_record(score, table, dag)
-    if record is None or not isinstance(score, ByExperiment):
-        return {}
-    weights = shared_weights(score, dag)
-    if weights is None:
+    record, weights = experiment_record(score, table, dag), score.weights(table, dag)
+    if record is None or weights is None:
         return {}
     total = np.linalg.inv(np.eye(len(dag)) - weights[0])  # effects along all paths
     place = {name: j for j, name in enumerate(table.names)}
@@ -206,8 +171,7 @@ def moved_arrows(
     standard errors of its residual. If a hidden cause linked the two instead, the effect would not follow, and its
     mechanism would seem to change. Where columns are no numbers, the experiment changes the cause itself.
     """
-    changed, found = record.changed(table.names), np.zeros_like(dag)
-    weights = shared_weights(score, dag) if isinstance(score, ByExperiment) else None
+    changed, found, weights = record.changed(table.names), np.zeros_like(dag), score.weights(table, dag)
     if weights is None:
         return np.asarray(dag & ((changed[:, :, None] & ~changed[:, None]).any(axis=0)))
     control = table.values[table.runs.control]

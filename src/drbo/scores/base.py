@@ -6,7 +6,7 @@ The module is long because every score shares its options, and their checks are 
 import inspect
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,9 @@ from drbo.scores.families import Families
 from drbo.scores.forms import Form, Gaussian
 from drbo.scores.options import checked_gamma, checked_penalty, checked_prior, checked_strength, checked_targets
 from drbo.scores.sums import sum_nodes
+
+if TYPE_CHECKING:
+    from drbo.scores.by_experiment import FoundChange
 
 #: Weight of ln d per edge (Foygel & Drton 2010). With 0.5 every score whose edges are not tested after the search finds
 #: at most half an edge, on average, among 20 independent columns (benchmarks/studies/false_edges.py).
@@ -98,10 +101,10 @@ class Score:
     batches: bool = False
     #: It compares the experiments of a table; others leave out the cells that experiments are known to have set.
     by_experiment: bool = False
+    #: The regression whose residuals are tested within every experiment, where it compares some; None: there is none.
+    mechanism: Literal["linear", "splines"] | None = None
     #: One noise variance for all nodes: ``combine`` is ``-N ln(sum_i n_i exp(-local_i) / N) + sum_i price_i``.
     equal_variance: bool = False
-    #: A result tells the least-squares weight of every edge, between the columns on :meth:`scales`.
-    linear_weights: bool = False
     #: What its model assumes, in sentences for a report.
     words: tuple[str, ...] = ()
     #: The test of independence that suits its relations: see :func:`drbo.result.judge.judge`.
@@ -184,15 +187,6 @@ class Score:
         """Whether some edges have a prior of their own."""
         return self._prior is not None and bool(self._prior.any())
 
-    def _need_numbers(self, table: Statistics) -> None:
-        """Refuse a table that has a column of categories; for scores of numbers alone."""
-        for name, kind in zip(table.names, table.kinds, strict=True):
-            if kind != "numeric":
-                raise ScoreError(
-                    f"column '{name}' is {kind}, but {self.name} requires numbers",
-                    hint="use score='auto' or 'mixed', or encode the column as numbers yourself",
-                )
-
     def local(self, families: Families) -> Floats:
         """Return the local values of a batch of families."""
         return self._one_by_one(families, np.arange(self._n_table_rows) if self.takes_rows else None)
@@ -244,14 +238,7 @@ class Score:
         return total
 
     def price_table(self) -> Floats | None:
-        """Return (d, d) what each edge i -> j costs at [j, i]; None where the price of a family is no sum over parents.
-
-        Examples
-        --------
-        >>> table = Statistics.from_array([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]])
-        >>> Score(table, edge_prior=[[0, 3], [0, 0]]).price_table().tolist()
-        [[0.0, 0.0], [-3.0, 0.0]]
-        """
+        """Return (d, d) what each edge i -> j costs at [j, i]; None where the price of a family is no sum over them."""
         if type(self).family_price is not Score.family_price:
             return None
         rng = np.random.default_rng(0)
@@ -329,6 +316,18 @@ class Score:
 
         None: it looks at others, or some nodes have rows of their own.
         """
+        return None
+
+    def weights(self, table: Statistics, dag: Bools) -> tuple[Floats, Floats] | None:
+        """Return the weights (d, d) of the edges of a graph over a table, raw and standardised; None: it has none."""
+        return None
+
+    def changes_in(self, table: Statistics, dag: Bools) -> "tuple[FoundChange, ...] | None":
+        """Return what each experiment changes in a graph over a table; None: it does not compare experiments."""
+        return None
+
+    def bent(self, table: Statistics, families: Families) -> Bools | None:
+        """Return (m, E) True where what looks like a change may be a bend; None: nobody looked."""
         return None
 
     def set_tests(self, table: Statistics, seed: int) -> SetTests | None:

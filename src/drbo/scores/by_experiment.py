@@ -13,6 +13,7 @@ from drbo.scores.families import Families
 
 #: What may happen to a node in an experiment, as the compiled kernel takes it.
 SHARED, FREE, SOFT, HARD = range(4)
+KINDS: dict[int, Literal["found", "soft", "hard"]] = {SOFT: "soft", HARD: "hard"}
 
 
 class Changes(NamedTuple):
@@ -22,11 +23,13 @@ class Changes(NamedTuple):
     changed: Bools  # (m, E)
 
 
-class SharedMoments(NamedTuple):
-    """Moments of the families of a graph in the rows where the mechanism of their node is the same."""
+class FoundChange(NamedTuple):
+    """A mechanism that an experiment changes; known changes are soft or hard."""
 
-    covariances: tuple[Floats, ...]  # for each node, of its parents and itself; columns have variance 1
-    deviations: Floats  # (d,) of the columns over the whole table
+    experiment: str
+    column: str
+    margin: float  # what the score loses if the experiment shares the mechanism of the others
+    kind: Literal["found", "soft", "hard"]
 
 
 class ByExperiment(Score):
@@ -43,8 +46,6 @@ class ByExperiment(Score):
     assumption = "the experiments"
     evidence_scale = 2.0
     by_experiment = True
-    #: The regression of a mechanism, whose residuals are tested within every experiment; None: there is none.
-    mechanism: Literal["linear", "splines"] | None = None
 
     def __init__(
         self,
@@ -73,16 +74,19 @@ class ByExperiment(Score):
         """Return how many parameters (m,) a mechanism has, with those that all families of a node share."""
         raise NotImplementedError
 
-    def shared_moments(self, dag: Bools, changed: Bools) -> SharedMoments | None:
-        """Return the moments of each family over the experiments that do not change its node; ``changed`` is (d, E).
-
-        None: columns are no numbers.
-        """
-        return None
-
-    def bent(self, table: Statistics, families: Families) -> Bools | None:
-        """Return (m, E) True where what looks like a change may be a bend; None: nobody looked."""
-        return None
+    def changes_in(self, table: Statistics, dag: Bools) -> tuple[FoundChange, ...] | None:
+        """Return what each experiment changes in a graph over the columns of the score, the clearest first."""
+        if not table.from_experiments:
+            return None
+        families, found = Families.from_dags(dag[None]), list[FoundChange]()
+        whole = self.changes(families)
+        for node, experiment in np.argwhere(whole.changed).tolist():
+            fixed = self.states.copy()
+            fixed[experiment, node] = SHARED
+            margin = float(whole.worth[node] - self.changes(families[np.array([node])], fixed).worth[0])
+            state = int(self.states[experiment, node])
+            found.append(FoundChange(self.labels[experiment], self.names[node], margin, KINDS.get(state, "found")))
+        return tuple(sorted(found, key=lambda one: (-one.margin, one.experiment, one.column)))
 
     def local(self, families: Families) -> Floats:
         """Return the worth of each family without the price of its parameters, in units of the gain."""

@@ -7,13 +7,15 @@ import numpy as np
 from drbo import _core
 from drbo.arrays import Bools, Floats, Indices, Ints
 from drbo.data.statistics.moments import Moments, moments
+from drbo.data.statistics.regressions import edge_weights
 from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.units import unit_free, winsorized
 from drbo.errors import ScoreError, SettingsError
 from drbo.machine.threads import crew
-from drbo.scores.by_experiment import SHARED, ByExperiment, Changes, SharedMoments
+from drbo.scores.by_experiment import SHARED, ByExperiment, Changes
 from drbo.scores.families import Families
 from drbo.scores.forms import COLLINEAR_PIVOT, RESIDUAL_FLOOR
+from drbo.scores.options import check_numbers
 from drbo.scores.splines import OUTER_KNOTS, checked_df, natural_spline
 
 #: Standard deviations of the noise by which intercepts drift, if nothing else is said.
@@ -68,12 +70,11 @@ class ExperimentBIC(ByExperiment):
     name = "bic-experiments"
     row_weights: Literal["none", "counts", "any"] = "any"
     cheap = True
-    linear_weights = True
     mechanism: Literal["linear", "splines"] | None = "linear"
 
     def __init__(self, table: Statistics, *, drift: float | bool = False, **options: Any) -> None:
         super().__init__(table, **options)
-        self._need_numbers(table)
+        check_numbers(table, self.name)
         if not isinstance(drift, (int, float)) or not 0 <= drift < np.inf:
             raise SettingsError(
                 f"drift must be True, False or a number of standard deviations >= 0, got {drift!r}",
@@ -126,17 +127,29 @@ class ExperimentBIC(ByExperiment):
         """Return the number of parents: each has one weight, beside those of changed mechanisms."""
         return families.sizes
 
-    def shared_moments(self, dag: Bools, changed: Bools) -> SharedMoments:
-        """Return the moments of each family of a graph, over the experiments that do not change its node."""
-        found = []
-        for node, left in enumerate(~changed):
-            family = np.append(np.flatnonzero(dag[:, node]), node)
-            weight, means = self.rows[left] / self.rows[left].sum(), self._means[left][:, family]
-            covariances = self._covariances[np.ix_(np.flatnonzero(left), family, family)]
-            mean = weight @ means
-            second = covariances + means[:, :, None] * means[:, None, :]
-            found.append(np.tensordot(weight, second, 1) - np.outer(mean, mean))
-        return SharedMoments(tuple(found), np.exp(self.log_variance / 2))
+    def weights(self, table: Statistics, dag: Bools) -> tuple[Floats, Floats] | None:
+        """Return the least-squares weights of each node over the experiments that do not change it."""
+        place = np.array([table.names.index(name) for name in self.names])
+        graph, standardised = dag[np.ix_(place, place)], np.zeros(dag.shape)
+        left = ~self.changes(Families.from_dags(graph[None])).changed
+        for node in np.flatnonzero(graph.any(axis=0)).tolist():
+            covariance = self._shared_covariance(np.append(np.flatnonzero(graph[:, node]), node), left[node])
+            family = np.zeros(covariance.shape, dtype=bool)
+            family[:-1, -1] = True
+            weights = edge_weights(covariance, family, covariance=True)[0][:-1, -1]
+            standardised[place[graph[:, node]], place[node]] = weights
+        deviations = np.empty(len(place))
+        deviations[place] = np.exp(self.log_variance / 2)
+        return standardised * deviations / deviations[:, None], standardised
+
+    def _shared_covariance(self, family: Indices, left: Bools) -> Floats:
+        """Return the covariance of some columns of variance 1, over the experiments that are left."""
+        weight, means = self.rows[left] / self.rows[left].sum(), self._means[left][:, family]
+        covariances = self._covariances[np.ix_(np.flatnonzero(left), family, family)]
+        mean = weight @ means
+        second = covariances + means[:, :, None] * means[:, None, :]
+        found: Floats = np.tensordot(weight, second, 1) - np.outer(mean, mean)
+        return found
 
     def bent(self, table: Statistics, families: Families) -> Bools | None:
         """Return (m, E) True where curved effects explain a column better than straight ones, and without a change."""
@@ -183,7 +196,6 @@ class ExperimentSplines(ExperimentBIC):
     regression = "splines"
     row_weights = "none"
     cheap = True
-    linear_weights = False
     mechanism = "splines"
     DF: ClassVar[int] = 5  # parameters per parent, if nothing else is said
 
@@ -202,6 +214,9 @@ class ExperimentSplines(ExperimentBIC):
         bases = [natural_spline(x, self.df, ends) for x, ends in zip(columns.T, outer, strict=True)]
         owner = np.repeat(np.arange(table.n_columns), [basis.shape[1] for basis in bases])
         return np.hstack([columns, *(basis * table.n_rows**0.5 for basis in bases)]), owner
+
+    def weights(self, table: Statistics, dag: Bools) -> None:
+        """Return None: effects are curved."""
 
     def parameters(self, families: Families) -> Indices:
         """Return ``df`` per parent, as in ``splines``, beside those of changed mechanisms."""

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from drbo import _core
 from drbo.arrays import Bools, Floats, Indices, Ints
 from drbo.data.statistics.moments import Moments, complete_moments, moments
+from drbo.data.statistics.regressions import edge_weights
 from drbo.data.statistics.square import square
 from drbo.data.statistics.statistics import Statistic, Statistics
 from drbo.errors import DataError, ScoreError
@@ -17,6 +18,7 @@ from drbo.machine.threads import crew
 from drbo.scores.base import Score
 from drbo.scores.families import Families, row_groups
 from drbo.scores.forms import COLLINEAR_PIVOT, RESIDUAL_FLOOR, Form, Gaussian, GramForm
+from drbo.scores.options import check_numbers
 from drbo.scores.penalties.chance import BY_CHANCE, chance_parents, chance_penalty
 from drbo.scores.sums import log_sum_exp, sum_nodes
 
@@ -74,13 +76,12 @@ class BicNV(Score):
     row_weights = "any"
     needs: frozenset[Statistic] = frozenset({"moments"})
     cheap = True
-    linear_weights = True
     words: tuple[str, ...] = (LINEAR,)
     default_strength = 0.001
 
     def __init__(self, table: Statistics, **options: Any) -> None:
         super().__init__(table, **options)
-        self._need_numbers(table)
+        check_numbers(table, self.name)
         self.score_equivalent = self.score_equivalent and self.targets is None
         groups = row_groups(self.targets, table.n_rows, self.n_nodes)
         if not table.by_moments:
@@ -89,6 +90,10 @@ class BicNV(Score):
         found = [(members, group_moments(table, table.values, rows)) for members, rows in groups]
         self._set_rows(effective_rows(found), self.penalty)
         self._set_groups([(members, part.covariance) for members, part in found])
+
+    def weights(self, table: Statistics, dag: Bools) -> tuple[Floats, Floats] | None:
+        """Return the least-squares weights of the edges of a graph, between the columns on :meth:`scales`."""
+        return edge_weights(self.scales(table).rows_or_moments, dag)
 
     @classmethod
     def from_covariance(

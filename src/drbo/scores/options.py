@@ -1,4 +1,4 @@
-"""Checks the options that all scores have."""
+"""Checks the options that all scores have, and the tables of scores of numbers."""
 
 from typing import Any, Literal
 
@@ -6,7 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.arrays import Bools, Floats
-from drbo.errors import SettingsError
+from drbo.data.statistics.statistics import Statistics
+from drbo.errors import ScoreError, SettingsError
 
 #: The largest penalty, and log-odds of an edge: with larger ones scores are no longer finite.
 LARGEST = 1e100
@@ -66,3 +67,13 @@ def checked_targets(targets: npt.ArrayLike | None, n: int, d: int) -> Bools | No
     if mask.shape != (n, d) or not np.isin(mask, (0, 1)).all():
         raise SettingsError(f"targets must be a boolean ({n}, {d}) array, got shape {mask.shape}")
     return mask.astype(bool) if mask.any() else None
+
+
+def check_numbers(table: Statistics, score: str) -> None:
+    """Refuse a table that has a column of categories; for scores of numbers alone."""
+    for name, kind in zip(table.names, table.kinds, strict=True):
+        if kind != "numeric":
+            raise ScoreError(
+                f"column '{name}' is {kind}, but {score} requires numbers",
+                hint="use score='auto' or 'mixed', or encode the column as numbers yourself",
+            )

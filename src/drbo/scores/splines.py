@@ -15,6 +15,7 @@ from drbo.scores.base import Score
 from drbo.scores.families import Families, row_groups
 from drbo.scores.forms import Form, GramForm
 from drbo.scores.linear import linear_tests, residual_variances
+from drbo.scores.options import check_numbers
 
 #: Range of ``df``.
 DF_RANGE = (1, 20)
@@ -135,7 +136,7 @@ class SplineScore(Score):
 
     def __init__(self, table: Statistics, *, df: int = 5, **options: Any) -> None:
         super().__init__(table, **options)
-        self._need_numbers(table)
+        check_numbers(table, self.name)
         self.df = checked_df(df)
         self.groups: list[tuple[Indices, Floats]] = []
         self.group_of = np.zeros(self.n_nodes, dtype=np.intp)

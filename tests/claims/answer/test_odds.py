@@ -3,9 +3,10 @@ import pytest
 from scipy import integrate, stats
 
 from drbo.claims.answer.odds import CLEAR, Clear, clear_edges
-from drbo.claims.answer.prune import Regressions, f_test, prune
+from drbo.claims.answer.prune import f_test, prune
 from drbo.data.files.simulate import simulate
 from drbo.data.statistics.moments import moments
+from drbo.data.statistics.regressions import Regressions
 from drbo.graph.metrics import shd
 
 

@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.arrays import Bools, Floats, Indices
-from drbo.claims.answer.prune import DEFAULT_THRESHOLDS, PRUNERS, Details, Regressions
+from drbo.claims.answer.prune import DEFAULT_THRESHOLDS, PRUNERS, Details
 from drbo.data.statistics.moments import Moments
+from drbo.data.statistics.regressions import Regressions
 
 #: An edge is clear when its weight is more than this many standard errors.
 CLEAR = 5.0

@@ -17,7 +17,6 @@ from drbo.deadline import current
 from drbo.independence.residual_tests import MIN_ROWS, Regression, ResidualTests, Sample
 from drbo.machine.threads import one_blas_thread
 from drbo.scores.base import Score
-from drbo.scores.by_experiment import ByExperiment
 from drbo.scores.families import Families
 
 #: Residuals depend on the causes below this p-value, which is corrected for all tests of the table.
@@ -67,7 +66,7 @@ def checked_mechanisms(
 
     Raises an OutOfTimeError if the run has to end before all mechanisms are checked.
     """
-    if not isinstance(score, ByExperiment) or score.mechanism is None:
+    if score.mechanism is None:
         return record
     record = replace(record, misfits=_misfits(record, table, dag, score.mechanism, seed))
     bent = score.bent(table, Families.from_dags(dag[None]))

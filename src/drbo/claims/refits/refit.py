@@ -8,7 +8,7 @@ import numpy as np
 from drbo.arrays import Bools, Indices
 from drbo.claims.ancestral import ancestral_graph, known_causes
 from drbo.claims.answer.prune import BY_MOMENTS, prune
-from drbo.claims.experiments import interventional_class
+from drbo.claims.experiments import experiment_record, interventional_class
 from drbo.claims.refits.resampling import Refitted
 from drbo.claims.refits.warm import searched, warm_search
 from drbo.claims.why import mpdag
@@ -18,8 +18,6 @@ from drbo.deadline import current
 from drbo.graph.marks import MarkedGraph
 from drbo.graph.pag import pag_of
 from drbo.scores.base import Score
-from drbo.scores.by_experiment import ByExperiment
-from drbo.scores.families import Families
 from drbo.scores.registry import build_score
 from drbo.search.base import Search
 from drbo.search.bayes.screen import screened
@@ -111,8 +109,8 @@ class TableRefit:
         dag = outcome.best.dags[0]
         data = table.rows_or_moments if self.pruner in BY_MOMENTS else table.values
         kept, _ = prune(self.pruner, data, dag, required=required, threshold=threshold)
-        if isinstance(score, ByExperiment) and table.from_experiments:
-            changed = score.changes(Families.from_dags(kept[None])).changed.T[1:]
+        if (record := experiment_record(score, table, kept)) is not None:
+            changed = record.changed(table.names)
             graph = interventional_class(kept, self.constraints, changed)
             return Refitted(self._given(graph), changed[:, self._back])
         return Refitted(self._given(mpdag(kept, self.constraints) if score.score_equivalent else kept))

@@ -1,11 +1,15 @@
 """Adds the past of a time series to its table as columns, so that rows are independent given the past."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from drbo.data.reading.number_text import with_columns
-from drbo.errors import DataError, SettingsError, name_hint
+from drbo.data.reading.text import check_unique
+from drbo.data.series.clock import split_time
+from drbo.data.series.instants import read_instants
+from drbo.data.series.windows import past_rows
+from drbo.design import Design
+from drbo.errors import DataError, SettingsError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,12 +22,13 @@ def lagged(
 ) -> tuple["pd.DataFrame", list[list[str]], tuple[str, ...]]:
     """Return the table with the past of every column beside it, tiers from the oldest to the present, and notes.
 
-    Column ``x`` k rows before is called ``x_lagk``. Rows without a complete past are left out.
+    Column ``x`` k steps before is called ``x_lagk``. Rows without a complete past are left out. Times are read, and
+    refused, as in a fit of rows with a time.
 
     Parameters
     ----------
     frame : rows in the order of time, or with a column that tells it.
-    lags : how many rows back.
+    lags : how many steps back.
     time : column to sort by, numbers or dates; left out of the table.
     group : column of series that do not continue each other, such as persons; left out of the table.
 
@@ -38,68 +43,26 @@ def lagged(
 
     if isinstance(lags, bool) or not isinstance(lags, int) or lags < 1:
         raise SettingsError(f"lags must be a whole number of at least 1, got {lags!r}", hint="1 or 2 lags are usual")
-    for word, name in (("time", time), ("group", group)):
-        if name is not None and name not in frame:
-            raise DataError(f"there is no {word} column '{name}'", hint=name_hint(name, frame))
-    rows, notes = _in_order(frame, time, group)
-    series = [rows] if group is None else [part for _, part in rows.groupby(group, sort=False)]
-    names = [str(name) for name in frame if name not in (time, group)]
-    tiers = [[_name(name, lag) for name in names] for lag in range(lags, -1, -1)]
-    _check_names([name for tier in tiers for name in tier])
-    parts = []
-    for part in series:
-        past = {_name(name, lag): part[name].shift(lag) for lag in range(lags, -1, -1) for name in names}
-        parts.append(pd.DataFrame(past).iloc[lags:])
-    table = pd.concat(parts, ignore_index=True)
-    if len(table) < MIN_ROWS:
+    design = Design(time=time, unit=group, max_lag=lags)
+    rest, clock = split_time(_in_order(frame, time, group), design)
+    past = past_rows(clock)
+    past = past[(past >= 0).all(axis=1)]
+    if len(past) < MIN_ROWS:
         raise DataError(
-            f"only {len(table)} rows have {lags} earlier rows, but at least {MIN_ROWS} are needed",
+            f"only {len(past)} rows have {lags} earlier rows, but at least {MIN_ROWS} are needed",
             hint="use fewer lags",
         )
-    # A shift makes room for what is not there: whole numbers and booleans become others, and are turned back.
-    kinds = {_name(name, lag): frame[name].dtype for name in names for lag in range(lags + 1)}
-    return table.astype(kinds), tiers, notes
+    tiers = [[f"{name}_lag{lag}" if lag else str(name) for name in rest] for lag in range(lags, -1, -1)]
+    check_unique([name for tier in tiers for name in tier], "the lagged table: ")
+    parts = [rest.iloc[past[:, lags - k]].reset_index(drop=True).set_axis(tier, axis=1) for k, tier in enumerate(tiers)]
+    return pd.concat(parts, axis=1), tiers, () if time is None else clock.notes
 
 
-def _name(name: str, lag: int) -> str:
-    return f"{name}_lag{lag}" if lag else name
-
-
-def _check_names(names: list[str]) -> None:
-    twice = next((name for k, name in enumerate(names) if name in names[:k]), None)
-    if twice is not None:
-        raise DataError(f"the lagged table would have two columns named '{twice}'", hint="rename the column")
-
-
-def _in_order(frame: "pd.DataFrame", time: str | None, group: str | None) -> tuple["pd.DataFrame", tuple[str, ...]]:
-    """Return the rows sorted by time, and a note where steps are uneven."""
-    if time is None:
-        return frame, ()
-    moments = _as_time(frame[time])
-    ordered = with_columns(frame, {time: moments}).sort_values(time, kind="stable")
-    if bool(moments.isna().any()):
-        row = int(np.argmax(moments.isna().to_numpy()))
-        raise DataError(
-            f"column '{time}' is not a time in row {row}: {frame[time].iloc[row]!r}", hint="correct or drop the row"
-        )
-    steps = ordered.groupby(group)[time].diff() if group is not None else ordered[time].diff()
-    steps = steps.dropna()
-    if len(steps) and steps.min() != steps.max():
-        words = (
-            f"the steps of '{time}' vary from {steps.min()} to {steps.max()}, so a lag of one row is not always "
-            "the same time span"
-        )
-        return ordered, (words,)
-    return ordered, ()
-
-
-def _as_time(column: "pd.Series[Any]") -> "pd.Series[Any]":
-    """Return numbers as they are and text as dates; what is neither becomes missing."""
-    import pandas as pd
-
-    if pd.api.types.is_numeric_dtype(column) or column.dtype.kind in "mM":
-        return column
-    numbers = pd.to_numeric(column, errors="coerce")
-    if not numbers.isna().any():
-        return numbers
-    return pd.to_datetime(column, errors="coerce", format="ISO8601")
+def _in_order(frame: "pd.DataFrame", time: str | None, group: str | None) -> "pd.DataFrame":
+    """Return the rows sorted by time; where times are missing or occur twice, as they are: they are refused by row."""
+    if time is None or not {time, *([] if group is None else [group])} <= set(frame):
+        return frame
+    ways, faults = read_instants(time, frame[time])
+    if faults or frame.duplicated([time] if group is None else [group, time]).any():
+        return frame
+    return frame.iloc[np.argsort(ways[0].values, kind="stable")].reset_index(drop=True)

@@ -55,7 +55,7 @@ def windows(table: Statistics, clock: Clock, design: Design, policy: DataPolicy)
     (('dose', 'mood', 'dose[-1]', 'mood[-1]'), (0, 0, 1, 1), [2.0, 4.5, 1.0, 2.0])
     """
     notes, lags = list[str](), range(clock.max_lag + 1)
-    past = _past_rows(clock)  # (n, L + 1)
+    past = past_rows(clock)  # (n, L + 1)
     used: Bools = np.asarray((past >= 0).all(axis=1))
     values = np.column_stack([table.values[past[:, lag]] for lag in lags])
     if policy.missing == "drop" and (holes := np.isnan(values) & used[:, None]).any():
@@ -123,7 +123,7 @@ def without_time_effects(
     return found, notes
 
 
-def _past_rows(clock: Clock) -> Indices:
+def past_rows(clock: Clock) -> Indices:
     """Return (n, L + 1) the row of each lag before every row; -1: there is none."""
     ticks = clock.ticks - clock.ticks.min()
     span = int(ticks.max()) + clock.max_lag + 2

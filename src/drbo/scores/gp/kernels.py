@@ -16,6 +16,7 @@ from drbo.errors import ScoreError, SettingsError
 from drbo.scores.base import Relative, Score
 from drbo.scores.families import Families, row_groups
 from drbo.scores.gp.lapack import dpotrf, dpotri, dpotrs
+from drbo.scores.options import check_numbers
 
 #: One kernel matrix of more rows takes many seconds to factorise on a laptop, and a search needs thousands.
 MAX_ROWS = 4_000
@@ -194,7 +195,7 @@ class KernelScore(Score):
 
     def __init__(self, table: Statistics, *, device: str = "cpu", max_memory: float = 4.0, **options: Any) -> None:
         super().__init__(table, **options)
-        self._need_numbers(table)
+        check_numbers(table, self.name)
         if table.n_rows > MAX_ROWS:
             raise ScoreError(
                 f"score {self.name} accepts at most {MAX_ROWS} rows, got {table.n_rows}: its cost grows with "

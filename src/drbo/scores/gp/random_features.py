@@ -12,6 +12,7 @@ from drbo.deadline import current
 from drbo.machine.threads import one_blas_thread
 from drbo.scores.base import Score
 from drbo.scores.families import Families, row_groups
+from drbo.scores.options import check_numbers
 
 #: Waves, each as a cosine and a sine.
 WAVES = 50
@@ -43,7 +44,7 @@ class RandomFeatures(Score):
 
     def __init__(self, table: Statistics, **options: Any) -> None:
         super().__init__(table, **options)
-        self._need_numbers(table)
+        check_numbers(table, self.name)
         frequencies = np.random.default_rng(0).normal(size=(self.n_nodes, WAVES))
         self._groups: list[tuple[Floats, Floats]] = []  # columns (n, d), and the phase of each (d, n, WAVES)
         self._group_of = np.zeros(self.n_nodes, dtype=np.intp)
