@@ -3,17 +3,28 @@
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
 
 from drbo.arrays import Bools
 from drbo.errors import DataError, first_of
-from drbo.graph.metrics import Comparison
-from drbo.result.files.export import printable
+from drbo.graph import metrics
+from drbo.graph.dag import check_dag, check_pdag
+from drbo.result.files.export import printable, read_graph
 
 if TYPE_CHECKING:
     from drbo.result.result import Result
 
 Pairs = tuple[tuple[int, int], ...]
+_Graph = tuple[Bools, tuple[str, ...]]
+#: The results of two runs; None: the graph is given by a file.
+Runs = tuple["Result | None", "Result | None"]
+_Tell = Callable[[str], None]
+
+CLASS_NOTE = "the score cannot determine all directions, so the equivalence class (CPDAG) is compared"
 
 WIDTH = 96  # of lists of edges
 INDENT = " " * 21
@@ -34,7 +45,7 @@ class GraphSide(NamedTuple):
 
     typed: str  # what the user calls it
     run: "Result | None"  # None: it is a file
-    read: Callable[[], tuple[Bools, tuple[str, ...]]]  # the DAG, and its names
+    read: Callable[[], _Graph]  # the DAG, and its names
 
 
 class Compared(Protocol):
@@ -60,7 +71,7 @@ class ArrowComparison:
     """
 
     names: tuple[str, ...]
-    found: Comparison
+    found: metrics.Comparison
 
     def to_dict(self) -> dict[str, Any]:
         """Return every figure and every list of edges as plain values, fit for JSON."""
@@ -118,3 +129,74 @@ def few(names: Sequence[str]) -> str:
     ("'a'", "'a', 'b', 'c', 'd', 'e' and 2 more")
     """
     return first_of((f"'{name}'" for name in names), SHOWN_NAMES)
+
+
+def compared(paths: tuple[Path, Path], runs: Runs, tell: _Tell) -> Compared:
+    """Compare a learned graph with the true one: in the way of their kinds, where these have one, else by their edges.
+
+    ``tell`` is told what is assumed.
+    """
+    typed = (str(paths[0]), str(paths[1]))
+    sides = [
+        GraphSide(name, run, partial(read_graph, path)) for name, run, path in zip(typed, runs, paths, strict=True)
+    ]
+    for run in runs:
+        if run is not None and (found_by_kind := run.reading.compared(*sides)) is not None:
+            return found_by_kind
+    found = read_graph(paths[0]) if runs[0] is None else (answer(runs[0]), runs[0].names)
+    if runs[0] is not None and runs[0].score_equivalent:
+        tell(f"note: {CLASS_NOTE}")
+    other = read_graph(paths[1])
+    if runs[0] is not None and runs[1] is not None:
+        if set(found[1]) != set(other[1]):
+            raise other_columns(typed, (found[1], other[1]))
+        found = _as_in(found, other, runs[1])
+    (estimate, true), names = _aligned(found, other, typed, tell)
+    check_dag(check_pdag(estimate, names) & ~estimate.T, names)  # a cycle is named by its variables
+    return ArrowComparison(names, metrics.compare(estimate, check_dag(true, names)))
+
+
+def answer(result: "Result") -> Bools:
+    """Return the graph that a result stands for: the equivalence class where its score sees no more, else the DAG."""
+    return result.cpdag if result.score_equivalent else result.dag
+
+
+def _as_in(found: _Graph, other: _Graph, result: "Result") -> _Graph:
+    """Return the graph of a run in which directions that another run leaves open, too, are as in that one's DAG."""
+    graph, names = found
+    place = [other[1].index(name) for name in names]
+    dag, answered = other[0][np.ix_(place, place)], answer(result)[np.ix_(place, place)]
+    return np.where(graph & graph.T & answered & answered.T, dag, graph), names
+
+
+def _aligned(
+    learned: _Graph, truth: _Graph, typed: tuple[str, str], tell: _Tell
+) -> tuple[tuple[Bools, Bools], tuple[str, ...]]:
+    """Return both graphs over the same nodes: an edge list does not know its nodes without edges."""
+    (_, first), (_, second) = learned, truth
+    if set(first).isdisjoint(second):
+        numbered = [names == tuple(f"x{j}" for j in range(len(names))) for names in (first, second)]
+        if len(first) != len(second) or not any(numbered):
+            raise DataError(
+                f"the graphs have no node in common: {few(first)} and {few(second)}",
+                hint="both graphs must use the same variable names",
+            )
+        tell(
+            "note: one graph has no node names; its nodes are assumed to be in the same order as those of the other "
+            "graph"
+        )
+        return (learned[0], truth[0]), second if numbered[0] else first
+    longer, shorter = (first, second) if len(first) > len(second) else (second, first)
+    names = (*longer, *(name for name in shorter if name not in longer))
+    for graph, path in zip((learned, truth), typed, strict=True):
+        if absent := [name for name in names if name not in graph[1]]:
+            tell(f"note: {path} does not mention {few(absent)} and is assumed to have no edges there")
+    return (_spread(learned, names), _spread(truth, names)), names
+
+
+def _spread(graph: _Graph, names: tuple[str, ...]) -> Bools:
+    adjacency, found = graph
+    place = [names.index(name) for name in found]
+    wide = np.zeros((len(names), len(names)), dtype=bool)
+    wide[np.ix_(place, place)] = adjacency
+    return wide

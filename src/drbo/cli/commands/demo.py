@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from drbo.cli.commands.compare import answer
 from drbo.cli.commands.fit import exit_if_interrupted, search
 from drbo.cli.interrupts import limited_run
 from drbo.cli.messages import say, show
@@ -123,6 +122,7 @@ def _learned(data: Any, folder: Path, run: "CommandRun", arguments: dict[str, An
 
 def _compared(result: "Result", data: Any) -> "Comparison":
     from drbo.graph.metrics import compare
+    from drbo.result.compare import answer
 
     return compare(answer(result), data.dag)
 

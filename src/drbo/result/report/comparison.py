@@ -7,7 +7,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from drbo.data.files.files import write_file
-from drbo.errors import DataError
+from drbo.result.compare import other_columns
 from drbo.result.files.export import printable
 from drbo.result.report.content import Content
 from drbo.result.report.edge_columns import COLUMNS
@@ -51,10 +51,7 @@ class RunComparison:
     def __init__(self, results: tuple[Result, Result], names: tuple[str, str]) -> None:
         first, second = results
         if set(first.names) != set(second.names):
-            raise DataError(
-                f"the tables of {names[0]} and {names[1]} have different columns",
-                hint="compare results of the same columns",
-            )
+            raise other_columns(names, (first.names, second.names))
         self.results = results
         self.names = (printable(names[0]), printable(names[1]))
         self.sides: tuple[Content, Content] = (Content(first), Content(second))
