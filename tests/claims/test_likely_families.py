@@ -4,9 +4,8 @@ import pytest
 from drbo.claims import likely_families as module
 from drbo.claims.known_margins import KnownAlternatives
 from drbo.claims.likely_families import likely_families, neighbours
-from drbo.claims.probabilities import dag_sums
 from drbo.claims.probabilities.edge_prior import edge_log_odds
-from drbo.claims.probabilities.posterior import evidence
+from drbo.claims.probabilities.posterior import edge_sums, evidence
 from drbo.constraints import Constraints
 from drbo.data.files.simulate import simulate
 from drbo.data.statistics.statistics import Statistics
@@ -74,8 +73,7 @@ def test_all_obey_the_knowledge(data, monkeypatch):
 
 
 def _probabilities(logs):
-    inside = dag_sums.sum_inside(logs)
-    return dag_sums.edge_sums(inside, dag_sums.over_orders(inside))
+    return edge_sums(logs, "orders")
 
 
 @pytest.mark.parametrize("seed", [4, 5])

@@ -1,5 +1,7 @@
 """Probabilities of edges: what the evidence is, which prior they have, and how it is told."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -73,3 +75,33 @@ def test_the_setting_reaches_the_result():
 def test_one_column_has_no_edges():
     found, prior = by_sums(np.zeros((1, 1)), np.zeros((1, 1), dtype=bool), None)
     assert (found.tolist(), prior) == ([[0.0]], "uniform over DAGs")
+
+
+def _shares(weights, every_dag):
+    weights = np.exp(weights - weights.max())
+    return np.einsum("k,kij->ij", weights / weights.sum(), every_dag)
+
+
+@pytest.mark.parametrize("spread", [0.1, 3.0, 200.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_dag_counts_once(seed, spread, every_dag, weigh):
+    logs = spread * np.random.default_rng(seed).normal(size=(4, 8))
+    np.testing.assert_allclose(edge_sums(logs), _shares(weigh(logs), every_dag), atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_order_counts_once(seed, every_dag, weigh):
+    logs = 3 * np.random.default_rng(seed).normal(size=(4, 8))
+    places = np.array([np.argsort(order) for order in permutations(range(4))])
+    fits = [(~every_dag | (place[:, None] < place)).all(axis=(1, 2)) for place in places]
+    expected = _shares(weigh(logs) + np.log(np.sum(fits, axis=0)), every_dag)
+    np.testing.assert_allclose(edge_sums(logs, "orders"), expected, atol=1e-10)
+
+
+def test_families_that_may_not_be_used(every_dag, weigh):
+    logs = np.random.default_rng(5).normal(size=(4, 8))
+    logs[0] = [0.0, *[-np.inf] * 7]  # node 0 is a root
+    logs[2, [0, 1, 2, 3]] = -np.inf  # node 3 is always a parent of node 2
+    edges = edge_sums(logs)
+    np.testing.assert_allclose(edges, _shares(weigh(logs), every_dag), atol=1e-10)
+    assert edges[3, 2] == pytest.approx(1.0)

@@ -7,7 +7,6 @@ that number is not computed, and every order counts once, as in the probabilitie
 
 from dataclasses import dataclass
 from math import exp, lgamma, log
-from typing import Any
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
@@ -15,13 +14,13 @@ from scipy.sparse.csgraph import connected_components
 from drbo.arrays import Bools, Floats
 from drbo.claims.known_margins import Chains, KnownAlternatives
 from drbo.claims.likely_families import likely_families
-from drbo.claims.probabilities.dag_sums import sum_inside
 from drbo.claims.probabilities.edge_prior import edge_log_odds
-from drbo.claims.probabilities.posterior import evidence, expected_parents
+from drbo.claims.probabilities.posterior import evidence, expected_parents, sum_inside
 from drbo.constraints import Constraints
 from drbo.errors import SettingsError
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact.family_tables import all_tables, compiled_work, sets_of
+from drbo.search.subset_kernels import column
 
 #: Up to this many columns draws are exact: where compiled kernels score all families, and for other cheap scores.
 MOST_COMPILED, MOST_SCORED = 15, 12
@@ -93,9 +92,7 @@ def by_sums(
         while left:
             nodes = [node for node in range(d) if left >> node & 1]
             rest = np.array([left & ~(1 << node) for node in nodes])
-            worth = [
-                before[other] + inside[node, _column(other, node)] for node, other in zip(nodes, rest, strict=True)
-            ]
+            worth = [before[other] + inside[node, column(other, node)] for node, other in zip(nodes, rest, strict=True)]
             k = _pick(np.array(worth), rng)
             node, left = nodes[k], int(rest[k])
             sets = sets_of(d, node)
@@ -171,14 +168,8 @@ def _over_orders(
         for node in range(d):
             ends = sets[(sizes == size) & (sets >> node & 1 == 1)]
             rest = ends & ~(1 << node)
-            found[ends] = np.logaddexp(found[ends], found[rest] + inside[node, _column(rest, node)])
+            found[ends] = np.logaddexp(found[ends], found[rest] + inside[node, column(rest, node)])
     return found
-
-
-def _column(sets: Any, node: int) -> Any:
-    """Return the place of sets of other nodes in the row of a node: their bit masks without the node's own bit."""
-    low = (1 << node) - 1
-    return (sets & low) | ((sets & ~low) >> 1)
 
 
 def _pick(logs: Floats, rng: np.random.Generator) -> int:

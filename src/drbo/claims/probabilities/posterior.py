@@ -6,11 +6,12 @@ search had, times the prior odds of its edges (:mod:`drbo.claims.probabilities.e
 
 import numpy as np
 
+from drbo import _core
 from drbo.arrays import Bools, Floats
-from drbo.claims.probabilities import dag_sums
 from drbo.claims.probabilities.edge_prior import Counted, averaged, edge_log_odds, nearest
 from drbo.scores.base import Score
 from drbo.search.exact.family_tables import families_of
+from drbo.search.subset_kernels import cores
 
 #: Up to this many nodes the posterior counts every DAG once, in 3^d steps; above it counts every order once.
 MAX_DAG_SUM = 16
@@ -54,7 +55,7 @@ def by_sums(logs: Floats, dag: Bools, parents: float | None) -> tuple[Floats, st
     sizes = np.bitwise_count(np.arange(logs.shape[1]))  # own bits are left out, so sets of all nodes have equal sizes
 
     def found(log_odds: float) -> Floats:
-        return edge_sums(logs + log_odds * sizes)
+        return edge_sums(logs + log_odds * sizes, counted)
 
     mean, why = expected_parents(dag, parents)
     if parents is None and d <= MAX_AVERAGED:
@@ -73,14 +74,34 @@ def words(parents: float, why: str, over: str) -> str:
     return f"{parents:.2g} parents per column expected, {why}; otherwise uniform over {over}"
 
 
-def edge_sums(logs: Floats) -> Floats:
+def sum_inside(logs: Floats) -> Floats:
+    """Return the log of the summed weight of each node's families inside each set, both (d, 2^(d-1)).
+
+    Examples
+    --------
+    >>> sum_inside(np.log([[1.0, 3.0], [1.0, 1.0]])).round(6).tolist()
+    [[0.0, 1.386294], [0.0, 0.693147]]
+    """
+    return _core.sum_inside(np.ascontiguousarray(logs), cores())
+
+
+def edge_sums(logs: Floats, counted: Counted = "DAGs") -> Floats:
     """Return the probability (d, d) of each edge from the log weights (d, 2^(d-1)) of all families.
+
+    The weight of a DAG is the product of those of its families. Either every DAG counts once (Tian & He 2009), in 3^d
+    steps: the sum over DAGs on S runs over the sets T of its sinks, by inclusion and exclusion,
+    ``R(S) = sum over T of (-1)^(|T|+1) R(S - T) prod over j in T of A_j(S - T)``; every term is scaled by the heaviest
+    DAG on its set, and at most 2^d terms of alternating sign cancel. Or every order counts once, so that a DAG has the
+    weight of its orders (Koivisto & Sood 2004). What passes through each A_j, the summed weight of its families inside
+    a set, is the derivative of the log of the total by the log of A_j, by the same recursion backwards.
 
     Examples
     --------
     >>> edge_sums(np.log([[1.0, 1.0], [1.0, 2.0]])).round(6).tolist()
     [[0.0, 0.5], [0.25, 0.0]]
     """
-    inside = dag_sums.sum_inside(logs)
-    passed = dag_sums.over_dags(inside, logs) if len(logs) <= MAX_DAG_SUM else dag_sums.over_orders(inside)
-    return dag_sums.edge_sums(inside, passed)
+    inside = sum_inside(logs)
+    by_dags = counted == "DAGs"
+    passed = _core.sum_over_dags(inside, logs, cores()) if by_dags else _core.sum_over_orders(inside, cores())
+    shares: Floats = np.clip(_core.edge_sums(inside, passed, cores()), 0.0, 1.0)
+    return shares
