@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from drbo.arrays import Bools
 from drbo.claims.denial import ClaimRecord, Denial, Ground
 from drbo.constraints import Constraints
 from drbo.data.statistics.statistics import Statistics
@@ -44,6 +45,7 @@ class Inquiry:
     rationed: bool = False  # evaluations are to be spent sparingly
     hidden: bool = False  # allow hidden causes
     independent: bool = False  # the user said that rows do not depend on each other
+    asked: Bools | None = None  # (d, d) the pairs that are asked about, both ways round; None: all
     stop: Callable[[], bool] = lambda: False  # asked while a proof is made; True ends it
     refit: "TableRefit | None" = None  # searches other rows in the same way; None: the score is bound to its own
 

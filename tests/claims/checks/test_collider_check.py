@@ -34,6 +34,15 @@ def test_dependent_causes_put_the_collider_and_what_follows_from_it_in_doubt(rng
     assert "from a -> c, which is itself uncertain" in found["c", "d"]
 
 
+@pytest.mark.parametrize(("pair", "deciding"), [((2, 3), {"ac", "bc", "cd"}), ((1, 2), {"bc"}), ((0, 3), set())])
+def test_of_some_arrows_only_what_decides_about_them_is_tested(rng, pair, deciding):
+    asked = np.zeros((4, 4), dtype=bool)
+    asked[pair] = asked[pair[::-1]] = True
+    tests = TableTests(collider(rng, dependent=True))
+    some, every = collider_doubts(tests, DAG, asked=asked), collider_doubts(tests, DAG)
+    assert some == {edge: words for edge, words in every.items() if "".join(edge) in deciding}
+
+
 def test_columns_with_few_values_are_not_tested(rng):
     table = collider(rng, dependent=True)
     values = table.values.copy()

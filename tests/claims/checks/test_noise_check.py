@@ -239,6 +239,9 @@ def test_every_edge_has_a_check_or_a_reason():
     assert found["a", "b"].untested == ""
     assert found["b", "c"].check is None
     assert "'c' is categorical" in found["b", "c"].untested
+    asked = np.zeros((3, 3), dtype=bool)
+    asked[0, 1] = asked[1, 0] = True
+    assert noise_checks(TableTests(table), dag, asked=asked) == (found["a", "b"],)
 
 
 def test_arrows_with_many_causes_are_not_checked():

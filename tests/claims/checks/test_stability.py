@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from drbo import DrBO
+from drbo.claims.answer.stages import Answer
 from drbo.claims.checks import stability
 from drbo.claims.checks.stability import HALVES, LEAST, Stability, half_rows
 from drbo.claims.denial import ClaimRecord
@@ -14,6 +15,9 @@ from drbo.data.checks.experiments import Experiments
 from drbo.data.statistics.statistics import Statistics
 from drbo.scores.linear import BicNV
 from tests.claims.contexts import context_of
+
+#: Stands for the context of all rows where no half is searched.
+WHOLE = object()
 
 
 def _table(rng, n=40, **given):
@@ -96,3 +100,36 @@ def test_a_table_of_few_rows_is_not_halved(rng, n, why):
     assert Stability().too_much(context) == ""  # no arrow is supported without claims
     context.made.append(ClaimRecord(name="colliders", status="ran", grounds=("class",)))
     assert Stability().too_much(context) == why
+
+
+def test_halves_are_asked_only_about_arrows_that_are_not_decided(monkeypatch):
+    asked = []
+
+    def half(context, k, arrows):
+        asked.append(set(arrows))
+        return k
+
+    def supported(context):
+        return {("a", "c"): "class", ("b", "c"): "class"} if context is WHOLE else {("a", "c"): "class"}
+
+    monkeypatch.setattr(stability, "supported", supported)
+    monkeypatch.setattr(stability, "_half", half)
+    monkeypatch.setattr(stability, "_leaning", lambda *_: set())
+    record, denied, _ = Stability().run(WHOLE)
+    lost = HALVES - LEAST + 1
+    assert record == {("a", "c"): (LEAST, LEAST), ("b", "c"): (0, lost)}
+    assert [("b", "c") in arrows for arrows in asked] == [True] * lost + [False] * (LEAST - lost)
+    assert {(one.cause, one.effect) for one in denied} == {("b", "c")}
+
+
+def test_only_arrows_that_the_class_of_a_half_allows_are_checked(rng):
+    table = Statistics.from_array(_frame(rng, 400, 1.0).to_numpy(), list("abcd"))
+    dag = np.zeros((4, 4), dtype=bool)
+    dag[:3, 3] = True
+    answer = Answer(outcome=None, dag=dag, score=0.0)
+    context = context_of(BicNV(table), table, dag)
+    possible = stability._possible([("a", "d"), ("d", "b"), ("a", "b")], answer, context.inquiry)
+    assert np.argwhere(possible).tolist() == [[0, 3]]
+    dag[:2, 3] = False  # c - d is open then
+    possible = stability._possible([("c", "d"), ("d", "c"), ("a", "d")], answer, context.inquiry)
+    assert np.argwhere(possible).tolist() == [[2, 3], [3, 2]]

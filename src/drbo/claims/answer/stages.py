@@ -20,6 +20,7 @@ from drbo.claims.claim import MAX_EDGES, Inquiry
 from drbo.claims.experiments import experiment_record
 from drbo.claims.margins import OtherGraphs
 from drbo.claims.record import AncestralRecord, CheckedEdge, ExperimentRecord
+from drbo.claims.why import mpdag
 from drbo.deadline import OutOfTimeError, current, finishing
 from drbo.scores.families import Families
 from drbo.search.exact.proof import Certificate
@@ -105,7 +106,8 @@ def drawn(answer: Answer, inquiry: Inquiry) -> Answer:
         return answer
     ties = partial(same_score, inquiry.evaluator, answer.dag)
     try:
-        check = partial(noise_checks, inquiry.tests, regression=inquiry.score.regression)
+        asked = _in_question(answer, inquiry)
+        check = partial(noise_checks, inquiry.tests, regression=inquiry.score.regression, asked=asked)
         first = first_member(answer.dag, inquiry.constraints, ties)
         member, checks = agreeing_member(first, check(first), inquiry.constraints, check, ties)
     except OutOfTimeError:
@@ -117,6 +119,14 @@ def drawn(answer: Answer, inquiry: Inquiry) -> Answer:
     best = replace(evaluator.evaluate_one(member), scores=before.best.scores)  # equal but for rounding
     outcome = replace(before, best=best, n_evals=evaluator.n_evals, n_local=evaluator.n_local)
     return replace(answer, outcome=outcome, dag=member)
+
+
+def _in_question(answer: Answer, inquiry: Inquiry) -> Bools | None:
+    """Return the pairs whose checks matter: those that are asked about, or open in the class; None: all."""
+    if inquiry.asked is None:
+        return None
+    graph = mpdag(answer.dag, inquiry.constraints)
+    return inquiry.asked | (graph & graph.T)
 
 
 def targeted(answer: Answer, inquiry: Inquiry) -> Answer:

@@ -29,20 +29,25 @@ class ColliderCheck(ResidualClaim):
     def run(self, context: Context) -> Ruling:
         regression = context.score.regression
         smooth: Regression = "splines" if regression in (None, "linear") else regression
-        past = context.inquiry.constraints.past
-        found = collider_doubts(context.inquiry.tests, context.answer.dag, smooth, np.outer(past, past))
+        inquiry, past = context.inquiry, context.inquiry.constraints.past
+        found = collider_doubts(inquiry.tests, context.answer.dag, smooth, np.outer(past, past), inquiry.asked)
         return Ruling(found, denials(self, found))
 
 
 def collider_doubts(
-    tests: TableTests, dag: Bools, regression: Regression = "splines", linked: Bools | None = None
+    tests: TableTests,
+    dag: Bools,
+    regression: Regression = "splines",
+    linked: Bools | None = None,
+    asked: Bools | None = None,
 ) -> dict[tuple[str, str], str]:
     """Return the arrows of a graph (cause, effect) that the equivalence class has for a doubtful reason, in words.
 
     An arrow i -> k is doubtful if another cause j of k, not joined to i, depends on i given the causes of both; or if
     it has no such j, and an arrow into i is doubtful. Dependence is tested as in the noise check, between numeric
     columns with at least 8 distinct values, and given at most 8 causes. ``linked`` (d, d) are pairs that depend on each
-    other in ways that the graph leaves out, such as the past of a series.
+    other in ways that the graph leaves out, such as the past of a series; ``asked`` (d, d) are the pairs whose arrows
+    matter, and only these are tested and what their doubts follow from.
 
     Raises an OutOfTimeError if the run has to end before all edges are checked.
 
@@ -58,17 +63,33 @@ def collider_doubts(
     The class has this direction only if 'a' and 'b' are independent, which they are not.
     """
     with one_blas_thread():
-        found = _doubts(tests, dag, dag | dag.T if linked is None else dag | dag.T | linked, regression)
+        joined = dag | dag.T if linked is None else dag | dag.T | linked
+        found = _doubts(tests, dag, joined, regression, dag if asked is None else _deciding(dag, joined, asked))
     return {(tests.names[i], tests.names[k]): doubt for (i, k), doubt in found.items()}
 
 
-def _doubts(shared: TableTests, dag: Bools, joined: Bools, regression: Regression) -> dict[tuple[int, int], str]:
+def _deciding(dag: Bools, joined: Bools, asked: Bools) -> Bools:
+    """Return the arrows asked about, and those into their causes where doubts about them follow from these."""
+    found, waiting = np.zeros_like(dag), np.argwhere(dag & asked).tolist()
+    while waiting:
+        i, k = waiting.pop()
+        if not found[i, k]:
+            found[i, k] = True
+            others = dag[:, k] & ~joined[i]
+            others[i] = False
+            waiting += [] if others.any() else [(h, i) for h in np.flatnonzero(dag[:, i]).tolist()]
+    return found
+
+
+def _doubts(
+    shared: TableTests, dag: Bools, joined: Bools, regression: Regression, wanted: Bools
+) -> dict[tuple[int, int], str]:
     tests, testable, names = shared.by(regression), shared.testable, shared.names
     parents = [np.flatnonzero(column).tolist() for column in dag.T]
     deadline = current()
     found: dict[tuple[int, int], str] = {}
     for k in topological_order(dag).tolist():
-        for i in parents[k]:
+        for i in np.flatnonzero(wanted[:, k]).tolist():
             deadline.check()
             others = [j for j in parents[k] if j != i and not joined[i, j]]
             tested = [j for j in others if testable[i] and testable[j]]

@@ -295,7 +295,7 @@ class NoiseClaim(ResidualClaim):
     def run(self, context: Context) -> Ruling:
         regression, checks = context.score.regression, context.answer.checks
         if checks is None:
-            checks = noise_checks(context.inquiry.tests, context.answer.dag, regression)
+            checks = noise_checks(context.inquiry.tests, context.answer.dag, regression, context.inquiry.asked)
         return Ruling(checks, against_class(checks, families=regression is not None))
 
 
@@ -328,8 +328,9 @@ def noise_checks(
     tests: TableTests,
     dag: Bools,
     regression: Regression | None = "splines",  # None: that of a linear score
+    asked: Bools | None = None,  # (d, d) of these pairs; None: all
 ) -> tuple[CheckedEdge, ...]:
-    """Check every edge of a graph, in the order of the rows and columns of ``dag``; see :class:`NoiseChecks`.
+    """Check the edges of a graph, in the order of the rows and columns of ``dag``; see :class:`NoiseChecks`.
 
     Raises an OutOfTimeError if the run has to end before all edges are checked.
 
@@ -343,7 +344,7 @@ def noise_checks(
     >>> noise_checks(TableTests(table), np.array([[False, True], [False, False]]))[0].check.verdict
     'forward'
     """
-    edges, names = np.argwhere(dag).tolist(), tests.names
+    edges, names = np.argwhere(dag if asked is None else dag & asked).tolist(), tests.names
     found, deadline = [], current()
     if not edges:
         return ()

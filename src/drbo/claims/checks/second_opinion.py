@@ -11,6 +11,7 @@ import numpy as np
 
 from drbo.claims.claim import SEED, Claim, Context, Ruling
 from drbo.claims.denial import Denial, Ground
+from drbo.claims.refits.warm import warm_searches
 from drbo.claims.why import mpdag
 from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.units import ranked
@@ -18,8 +19,6 @@ from drbo.data.statistics.units import ranked
 #: What is said about an arrow that the graph of the ranks lacks, or has the other way round.
 NOT_LINKED = "The class has this direction, but normal scores of ranks do not link the two columns."
 REVERSED = "Normal scores of ranks give the opposite direction."
-#: Searches of the ranks: one from the graph, one from an unrelated order.
-SEARCHES = 2
 #: A numeric column with so many distinct values at most has no other scale.
 TWO_VALUES = 2
 
@@ -43,7 +42,8 @@ class SecondOpinion(Claim):
     def run(self, context: Context) -> Ruling:
         inquiry, dag = context.inquiry, context.answer.dag
         assert inquiry.refit is not None
-        score, _, outcome = inquiry.refit.on(ranks_of(context.table.complete_rows), SEED, dag, SEARCHES)
+        ranks = ranks_of(context.table.complete_rows)
+        score, _, outcome = inquiry.refit.on(ranks, SEED, dag, warm_searches(len(dag), ranks.n_rows))
         found = outcome.best.dags[0]
         other = mpdag(found, inquiry.constraints) if score.score_equivalent else found
         return Ruling(other, self._against(context, other))

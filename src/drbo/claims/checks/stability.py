@@ -1,29 +1,29 @@
 """Do halves of the rows tell the same directions? A direction that half of the rows turns around is not known.
 
 The rows are split into random halves. Each half is searched and checked as the whole table was, by every claim but this
-one. A direction is stable if most halves support it (complementary pairs: Shah & Samworth 2013, "Variable selection
-with error control").
+one, for the arrows that are not decided yet. A direction is stable if most halves support it (complementary pairs: Shah
+& Samworth 2013, "Variable selection with error control").
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from drbo.arrays import Indices
+from drbo.arrays import Bools, Indices
 from drbo.claims.answer.stages import STAGES, Answer
 from drbo.claims.checks.noise_check import NoiseChecks, NoiseClaim
-from drbo.claims.claim import SEED, Claim, Context, Ruling, denials
+from drbo.claims.claim import SEED, Claim, Context, Inquiry, Ruling, denials
 from drbo.claims.denial import Ground
+from drbo.claims.refits.warm import warm_searches
 from drbo.claims.runner import run_claims
 from drbo.claims.verdicts import supported
+from drbo.claims.why import mpdag
 from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import current
 
 #: Halves of the rows, two for each random split, and how many of them must support a direction.
 HALVES, LEAST = 10, 6
-#: Searches of each half: one from the graph of all rows, one from an unrelated order.
-SEARCHES = 2
 #: A half has at least so many rows.
 LEAST_ROWS = 20
 #: What is said about a direction that halves do not confirm.
@@ -54,15 +54,17 @@ class Stability(Claim):
 
     def run(self, context: Context) -> Ruling:
         grounds = supported(context)
-        counts, tried = dict.fromkeys(grounds, 0), 0
-        while tried < HALVES and any(_is_undecided(count, tried) for count in counts.values()):
+        counts = dict.fromkeys(grounds, (0, 0))  # halves that support an arrow, of those that were asked about it
+        for k in range(HALVES):
+            asked = {arrow: grounds[arrow] for arrow, told in counts.items() if _is_undecided(*told)}
+            if not asked:
+                break
             current().check()
-            half = _half(context, tried)
-            found = set(supported(half)) | _leaning(half, context, grounds)
-            counts = {arrow: count + (arrow in found) for arrow, count in counts.items()}
-            tried += 1
-        unstable = {arrow: UNSTABLE.format(n, tried) for arrow, n in counts.items() if n < LEAST}
-        return Ruling({arrow: (n, tried) for arrow, n in counts.items()}, denials(self, unstable))
+            half = _half(context, k, asked)
+            found = set(supported(half)) | _leaning(half, context, asked)
+            counts |= {arrow: (counts[arrow][0] + (arrow in found), k + 1) for arrow in asked}
+        unstable = {arrow: UNSTABLE.format(n, tried) for arrow, (n, tried) in counts.items() if n < LEAST}
+        return Ruling(counts, denials(self, unstable))
 
 
 def _is_undecided(count: int, tried: int) -> bool:
@@ -92,20 +94,33 @@ def half_rows(table: Statistics, k: int) -> Indices:
     return np.flatnonzero(np.isin(units, np.concatenate(chosen)))
 
 
-def _half(context: Context, k: int) -> Context:
-    """Search half of the rows, and make all claims about what is found."""
+def _half(context: Context, k: int, asked: Iterable[tuple[str, str]]) -> Context:
+    """Search half of the rows, and make all claims about the arrows asked about that the class of its graph allows."""
     inquiry = context.inquiry
     table = inquiry.table.take(half_rows(inquiry.table, k), np.arange(inquiry.table.n_columns))
     answer = context.answer
     part = replace(inquiry, table=table, given=table)
     if inquiry.can_search_again and inquiry.refit is not None:
-        score, evaluator, outcome = inquiry.refit.on(table, k, answer.outcome.best.dags[0], SEARCHES)
+        start = answer.outcome.best.dags[0]
+        score, evaluator, outcome = inquiry.refit.on(table, k, start, warm_searches(len(start), table.n_rows))
         answer, part = Answer.of(outcome), replace(part, score=score, evaluator=evaluator)
+        if not (possible := _possible(asked, answer, inquiry)).any():
+            return Context(inquiry=part, answer=answer)
+        part = replace(part, asked=possible | possible.T)
         for stage in STAGES:
             answer = stage(answer, part)
     again = Context(inquiry=part, answer=answer)
     run_claims((claim for claim in context.claims if claim.repeated and claim.denies), again)
     return again
+
+
+def _possible(asked: Iterable[tuple[str, str]], answer: Answer, inquiry: Inquiry) -> Bools:
+    """Return which of the arrows (d, d) are in the graph of an answer, or in another member of its class."""
+    place = {name: k for k, name in enumerate(inquiry.table.names)}
+    arrows = np.zeros_like(answer.dag)
+    for cause, effect in asked:
+        arrows[place[cause], place[effect]] = True
+    return arrows & mpdag(answer.dag, inquiry.constraints)
 
 
 def _leaning(half: Context, context: Context, grounds: Mapping[tuple[str, str], Ground]) -> set[tuple[str, str]]:

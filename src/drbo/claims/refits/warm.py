@@ -12,6 +12,21 @@ from drbo.settings import Settings
 
 #: Rounds of shaken orders without a better score that end a search with a warm start.
 WARM_CLIMBS = 2
+#: Columns up to which a warm search is repeated from an unrelated order, and rows from which on more columns are not.
+MOST_COLD, MANY_ROWS = 30, 500
+
+
+def warm_searches(n_nodes: int, n_rows: int) -> int:
+    """Return from how many orders a table is searched again: that of the graph, and with few cells an unrelated one.
+
+    With many rows and columns, a short search from an unrelated order finds nothing better than that from the graph.
+
+    Examples
+    --------
+    >>> warm_searches(100, 400), warm_searches(20, 1000), warm_searches(100, 1000)
+    (2, 2, 1)
+    """
+    return 1 if n_nodes > MOST_COLD and n_rows >= MANY_ROWS else 2
 
 
 def warm_search(

@@ -12,7 +12,7 @@ from drbo.arrays import Bools, Ints
 from drbo.constraints import Constraints
 from drbo.deadline import Deadline, OutOfTimeError
 from drbo.graph.dag import topological_order
-from drbo.machine.threads import available
+from drbo.machine.threads import available, one_blas_thread
 from drbo.scores.families import Families
 from drbo.scores.forms import GramForm
 from drbo.search.evaluation.evaluator import Evaluator
@@ -182,7 +182,8 @@ class Ascent:
             return False
         if len(self.order) > MAX_LISTED or self.found is None or self.deadline.over():
             return False
-        listed = Listed(self.evaluator.score, form.grams[0], self.found.dags[0], self.constraints)
+        with one_blas_thread():
+            listed = Listed(self.evaluator.score, form.grams[0], self.found.dags[0], self.constraints)
         self.evaluator.charge(listed.n_local)
         dag = listed.best(self.found.dags[0], self.rng)
         found = self.evaluator.evaluate(dag[None])
