@@ -55,6 +55,22 @@ def test_groups_stay_together_and_every_experiment_is_split(rng):
     assert np.bincount(runs.codes[half]).tolist() == [15, 5]
 
 
+def test_a_value_that_occurs_once_is_in_both_halves_with_its_group(rng):
+    table = _table(rng, groups=np.repeat(np.arange(10), 4))
+    table.values[:, 0] = 0.0
+    table.values[5, 0] = 1.0
+    one, other = half_rows(table, 0), half_rows(table, 1)
+    assert set(one) & set(other) == {4, 5, 6, 7}
+    table.values[5, 0] = 0.0  # constant in the table as well
+    assert not set(half_rows(table, 0)) & set(half_rows(table, 1))
+
+
+def test_a_table_with_a_value_that_occurs_once_is_fitted(rng):
+    frame = _frame(rng, 400, 1.0)
+    frame["rare"] = np.where(np.arange(400) == 7, "yes", "no")
+    assert next(one for one in _fit(frame, score="auto").claims.made if one.name == "stability").status == "ran"
+
+
 @pytest.mark.parametrize("kind", ["numbers", "mixed", "categories"])
 def test_clear_arrows_are_confirmed_in_tables_of_every_kind(rng, kind):
     frame = _frame(rng, 1500, 1.0)

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from drbo.arrays import Bools, Indices
+from drbo.arrays import Bools, Floats, Indices
 from drbo.claims.answer.stages import STAGES, Answer
 from drbo.claims.checks.noise_check import NoiseChecks, NoiseClaim
 from drbo.claims.claim import SEED, Claim, Context, Inquiry, Ruling, denials
@@ -28,8 +28,6 @@ HALVES, LEAST = 10, 6
 LEAST_ROWS = 20
 #: What is said about a direction that halves do not confirm.
 UNSTABLE = "Only {} of {} halves of the rows support this direction."
-#: What is said where halves cannot be searched.
-NOT_SEARCHED = "This direction is not confirmed: {}. A bootstrap (--bootstrap) tells how stable it is."
 
 
 class Stability(Claim):
@@ -75,7 +73,8 @@ def _is_undecided(count: int, tried: int) -> bool:
 def half_rows(table: Statistics, k: int) -> Indices:
     """Return half of the rows of a table: halves 0 and 1 make up the table, and so on.
 
-    Groups of rows and stretches of time stay together, and every experiment is split.
+    Groups of rows and stretches of time stay together, and every experiment is split. Rare values are in both halves
+    where a column would be constant without them.
 
     Examples
     --------
@@ -91,7 +90,19 @@ def half_rows(table: Statistics, k: int) -> Indices:
         members = rng.permutation(np.unique(units[strata == stratum]))
         middle = len(members) // 2
         chosen.append(members[:middle] if k % 2 == 0 else members[middle:])
-    return np.flatnonzero(np.isin(units, np.concatenate(chosen)))
+    return _varied(table.values, units, np.flatnonzero(np.isin(units, np.concatenate(chosen))))
+
+
+def _varied(values: Floats, units: Indices, rows: Indices) -> Indices:
+    """Add a unit with another value to half of the rows for every column that is constant in it, but not in the table.
+
+    No score takes a constant column, and a value that occurs once can only be in one of two halves.
+    """
+    low, high = np.fmin.reduce(values[rows]), np.fmax.reduce(values[rows])
+    for column in np.flatnonzero(low == high).tolist():
+        others = np.flatnonzero((values[:, column] < low[column]) | (values[:, column] > low[column]))
+        rows = np.union1d(rows, np.flatnonzero(np.isin(units, units[others[:1]])))
+    return rows
 
 
 def _half(context: Context, k: int, asked: Iterable[tuple[str, str]]) -> Context:

@@ -61,11 +61,13 @@ class _Skeleton:
 
     def test_further(self, marks: Marks) -> None:
         """Remove edges given columns that may lie on inducing paths, further away than neighbours."""
+        deadline, around = current(), [np.flatnonzero(row).tolist() for row in marks != NO_EDGE]
+        heads = [set(np.flatnonzero(column).tolist()) for column in (marks == ARROW).T]  # of edges into each node
         for i, j in np.argwhere(np.triu(self.linked)).tolist():
-            current().check()
+            deadline.check()
             for near, far in ((i, j), (j, i)):
-                candidates = sorted(_possible_separators(marks, near, far))
-                if set(candidates) <= set(np.flatnonzero(self.linked[near]).tolist()):
+                candidates = sorted(_possible_separators(around, heads, near, far))
+                if self.linked[near, candidates].all():
                     continue
                 p_value, given = max(self._best(i, j, candidates, size) for size in range(1, MOST_FAR + 1))
                 if p_value > self._alpha:
@@ -110,17 +112,21 @@ def second_opinion(dag: Bools, tests: SetTests, alpha: float = ALPHA) -> Marks:
     return oriented(found.marked(), is_collider)
 
 
-def _possible_separators(marks: Marks, start: int, other: int) -> set[int]:
-    """Return the nodes on paths from a node on which every inner node is a collider or in a triangle."""
-    linked, seen, found = marks != NO_EDGE, set(), set()
-    queue = [(start, v) for v in np.flatnonzero(linked[start]).tolist() if v != other]
+def _possible_separators(around: list[list[int]], heads: list[set[int]], start: int, other: int) -> set[int]:
+    """Return the nodes on paths from a node on which every inner node is a collider or in a triangle.
+
+    ``around`` and ``heads`` are the neighbours of every node, and those whose edges have an arrowhead at it.
+    """
+    seen, found = set(), set()
+    queue = [(start, v) for v in around[start] if v != other]
     while queue:
         u, v = queue.pop()
         if (u, v) in seen:
             continue
         seen.add((u, v))
         found.add(v)
-        for w in np.flatnonzero(linked[v]).tolist():
-            if w not in (u, start) and (linked[u, w] or (marks[u, v] == ARROW and marks[w, v] == ARROW)):
+        collides = u in heads[v]
+        for w in around[v]:
+            if w not in (u, start) and (w in around[u] or (collides and w in heads[v])):
                 queue.append((v, w))
     return found - {start, other}
