@@ -6,7 +6,6 @@ and its penalty is diagonal (Demmler & Reinsch 1975). Families share these bases
 are compiled (``src/core/additive.cpp``).
 """
 
-import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -109,11 +108,12 @@ def _b_splines(x: Floats) -> tuple[Floats, Floats]:
     basis = BSpline.design_matrix(np.clip(x, inner[0], inner[-1]), knots, DEGREE).toarray()
     # The coefficient of B-spline k stands for the value at the mean of its inner knots (Greville): second divided
     # differences over these sites are zero exactly for straight lines.
-    sites = np.array([knots[k + 1 : k + 1 + DEGREE].mean() for k in range(basis.shape[1])])
-    steps = np.diff(sites)
-    differences = np.zeros((len(sites) - 2, len(sites)))
-    for k, (left, right) in enumerate(itertools.pairwise(steps)):
-        differences[k, k : k + 3] = np.array([1 / left, -1 / left - 1 / right, 1 / right]) * ((left + right) / 2) ** 0.5
+    n_sites = basis.shape[1]
+    steps = np.diff(sum(knots[k + 1 : k + 1 + n_sites] for k in range(DEGREE)) / DEGREE)
+    left, right = steps[:-1], steps[1:]
+    differences = np.zeros((len(left), n_sites))
+    for shift, share in enumerate((1 / left, -1 / left - 1 / right, 1 / right)):
+        differences[np.arange(len(left)), np.arange(len(left)) + shift] = share * np.sqrt((left + right) / 2)
     return basis, differences.T @ differences
 
 

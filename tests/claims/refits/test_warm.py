@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
 
-from drbo.claims.refits.warm import searched, warm_search
+from drbo.claims.refits.warm import searched, warm_search, warm_searches
 from drbo.constraints import Constraints
 from drbo.data.files.simulate import simulate
 from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import Deadline, OutOfTimeError
 from drbo.scores.linear import BicNV
+from drbo.search.orders.ascent import Ascent
 from drbo.search.orders.search import OrderSearch
 from drbo.settings import Settings
 
@@ -45,3 +46,18 @@ def test_an_interrupt_is_passed_on(score, monkeypatch):
     monkeypatch.setattr(search, "_told", told)
     with pytest.raises(KeyboardInterrupt):
         searched(search)
+
+
+@pytest.mark.parametrize(("d", "n", "count"), [(30, 5000, 2), (31, 5000, 1), (31, 400, 2)])
+def test_only_large_tables_are_searched_from_one_order(d, n, count):
+    assert warm_searches(d, n) == count
+
+
+def test_a_second_search_that_reached_as_much_lists_no_parent_sets_again(score, monkeypatch):
+    listed, combine = [], Ascent.combine
+    monkeypatch.setattr(Ascent, "combine", lambda self, climb: listed.append(self) or combine(self, climb))
+    start = OrderSearch(score, Settings(), seed=0).run().best.dags[0]
+    cold = len(listed)
+    found = searched(warm_search(score, Settings(), Constraints.none(10), start, 5, searches=2))
+    assert len(found.ends) == 2
+    assert len(listed) - cold == 1 < cold

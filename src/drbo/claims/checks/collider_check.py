@@ -77,7 +77,7 @@ def _deciding(dag: Bools, joined: Bools, asked: Bools) -> Bools:
             found[i, k] = True
             others = dag[:, k] & ~joined[i]
             others[i] = False
-            waiting += [] if others.any() else [(h, i) for h in np.flatnonzero(dag[:, i]).tolist()]
+            waiting += [] if others.any() else [[h, i] for h in np.flatnonzero(dag[:, i]).tolist()]
     return found
 
 

@@ -170,7 +170,7 @@ def _compiled(score: Score, form: GramForm | CountForm, constraints: Constraints
         for node, part in product(members.tolist(), _pieces(1 << (d - 1))):
             deadline.check()
             usable, sets = legal(node, constraints, part), sets_of(d, node, part)
-            prices = np.where(usable, score.family_price(families_of(d, node, part)), -np.inf)
+            prices = np.where(usable, _prices(score, form, node, part), -np.inf)
             found = _worth(form, node, np.bitwise_count(sets), values[sets], values[sets | (1 << node)])
             found *= _per_gain(score, form)[node]
             unknown = np.isnan(found)
@@ -193,9 +193,22 @@ def _by_residuals(score: Score, form: RowForm, constraints: Constraints) -> Fami
     for node, part in product(range(d), _pieces(1 << (d - 1))):
         deadline.check()
         usable = legal(node, constraints, part)
-        price[node, part] = np.where(usable, score.family_price(families_of(d, node, part)), -np.inf)
+        price[node, part] = np.where(usable, _prices(score, form, node, part), -np.inf)
         count += int(usable.sum())
     return FamilyTables(local, price, True, count, rounding(score, form))
+
+
+def _prices(score: Score, form: Form, node: int, part: slice) -> Floats:
+    """Return the prices of families of a node: those of its numbers of parents, where all edges into it cost the same.
+
+    ``part`` is in the order of its columns.
+    """
+    d = score.n_nodes
+    if isinstance(form, CountForm) or form.prices.shape[1] > 1:
+        return score.family_price(families_of(d, node, part))
+    first = np.tri(d, d - 1, -1, dtype=bool)  # 0, 1, ... of the other nodes
+    by_size = score.family_price(Families(np.full(d, node), np.insert(first, node, False, axis=1)))
+    return by_size[np.bitwise_count(np.arange(*part.indices(1 << (d - 1))))]
 
 
 def _per_gain(score: Score, form: Form) -> Floats:

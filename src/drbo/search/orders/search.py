@@ -149,7 +149,7 @@ class OrderSearch(Search):
                 climbs[ascent] = wider
                 self._take(ascent)
                 continue
-            if ascent.combine(climbs[ascent]):
+            if not (self.start is not None and self._is_reached(ascent)) and ascent.combine(climbs[ascent]):
                 self._take(ascent)
                 continue
             assert ascent.found is not None
@@ -166,6 +166,10 @@ class OrderSearch(Search):
             climb.threads = 1 if compiled and len(climbs) > 1 else available()
         jobs = [partial(work, *both) for both in zip(self.ascents, climbs, strict=True)]
         return together(jobs, self.deadline.stop) if compiled else [job() for job in jobs]
+
+    def _is_reached(self, ascent: Ascent) -> bool:
+        """Tell whether a search that ended reached as much."""
+        return any(ascent.score <= end.scores[0] + SAME * abs(end.scores[0]) for end in self.ended)
 
     def _join(self, ascent: Ascent) -> None:
         """Take what a search that ended found better than the best DAG, if only in a neighbourhood."""
