@@ -28,6 +28,13 @@ struct ListedFamilies {
     require_shape({m}, "the values of the families", values_);
     require_starts(starts_, d, m);
   }
+
+  // Whether the empty family is the only one of a node.
+  bool is_root(int64_t node) const {
+    const uint64_t* first = words + starts[node] * n_words;
+    return starts[node + 1] - starts[node] == 1 &&
+           std::all_of(first, first + n_words, [](uint64_t word) { return !word; });
+  }
 };
 
 // An order, and a value of each node that depends on the nodes before it.
@@ -35,7 +42,9 @@ class ListedOrder {
  public:
   ListedOrder(const ListedFamilies& families, const int64_t* order, Watch& watch)
       : families_(families), order_(order, order + families.d), value_(families.d), before_(families.n_words),
-        watch_(watch) {}
+        watch_(watch) {
+    while (n_fixed_ < whole(families.d) && families.is_root(order_[n_fixed_])) ++n_fixed_;
+  }
 
   const vector<int64_t>& order() const { return order_; }
 
@@ -60,6 +69,7 @@ class ListedOrder {
 
   const ListedFamilies& families_;
   vector<int64_t> order_;
+  int64_t n_fixed_ = 0;  // nodes without listed parents that come first: no other node gains by a place before them
   vector<double> value_;
   vector<uint64_t> before_;
   Watch& watch_;
@@ -83,6 +93,7 @@ class ListedClimb : public ListedOrder {
     const size_t count = visits.shape(0);
     for (size_t visit = 0, idle = 0; idle < count; ++visit, ++idle) {  // until all in a row gain nothing
       const int64_t node = visits[visit % count], here = place_of(node);
+      if (here < n_fixed_) continue;
       const auto [place, gain] = best_place(node, here);
       if (watch_.over(2 * work_ + 10)) return;
       work_ = 0;
@@ -152,7 +163,7 @@ class ListedClimb : public ListedOrder {
       double shift = 0.0;
       int64_t own = chosen_[node];
       std::copy_n(better_.data() + node * families_.n_words, families_.n_words, own_better_.data());
-      for (int64_t place = here + direction; place >= 0 && place < whole(families_.d); place += direction) {
+      for (int64_t place = here + direction; place >= n_fixed_ && place < whole(families_.d); place += direction) {
         const int64_t other = order_[place];
         if (direction < 0) {
           remove(other);
@@ -234,7 +245,7 @@ class Chain : public ListedOrder {
 
   void take_step(int64_t node, int64_t length, double uniform) {
     const int64_t here = place_of(node), there = here + length;
-    if (there < 0 || there >= whole(families_.d)) return;
+    if (std::min(here, there) < n_fixed_ || there >= whole(families_.d)) return;
     const int64_t low = std::min(here, there), high = std::max(here, there);
     move(here, there);
     set_values(low, high, new_);

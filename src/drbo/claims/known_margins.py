@@ -151,10 +151,15 @@ class KnownAlternatives:
         if not (self._base_is_known() and np.diff(bounds).all()):
             return None
         families = Families(self._nodes, self._parents)
+        free = np.bincount(families.nodes, families.sizes, minlength=d) > 0
+        moved = np.flatnonzero(free)  # those that never have parents come first
+        starts = np.take_along_axis(starts, np.argsort(free[starts], axis=1, kind="stable"), axis=1)
         logs = (self._share + score.sparsity_price(families)) / score.evidence_scale + log_odds * families.sizes
         heaviest = np.lexsort((-logs, self._nodes))
         lists = self._words[heaviest], logs[heaviest], bounds
-        edges, orders = order_sampling.order_chains(starts, *lists, steps=STEPS * d, seed=seed)
+        edges, orders = order_sampling.order_chains(
+            starts, *lists, steps=STEPS * max(1, len(moved)), seed=seed, moved=moved
+        )
         return Chains(edges, orders, families[heaviest], logs[heaviest])
 
     def _base_is_known(self) -> bool:

@@ -1,3 +1,5 @@
+from itertools import pairwise, permutations
+
 import numpy as np
 import pytest
 
@@ -42,3 +44,29 @@ def test_the_same_seed_gives_the_same_chain():
         seen = [step for step in range(steps) if 2 * step >= steps and step % 4 == 0]
         assert order_chains(starts, *_lists(logs), steps=steps, seed=7)[1].shape == (2, len(seen), 4)
     np.testing.assert_array_equal(starts, [[0, 1, 2, 3], [3, 2, 1, 0]])
+
+
+def test_nodes_without_parents_stay_first():
+    rng = np.random.default_rng(4)
+    logs = 2 * rng.normal(size=(4, 8))
+    words, weights, bounds = _lists(logs)
+    kept = np.ones(len(words), dtype=bool)
+    kept[: bounds[1]] = words[: bounds[1], 0] == 0  # the first node has no parents
+    bounds = np.append(0, np.cumsum([kept[low:high].sum() for low, high in pairwise(bounds)]))
+    words, weights = words[kept], weights[kept]
+    starts = np.array([[0, 1, 2, 3], [0, 3, 2, 1]])
+    found, orders = order_chains(starts, words, weights, bounds, 40_000, 0, moved=np.arange(1, 4))
+    assert (orders[:, :, 0] == 0).all()
+    total, edges = 0.0, np.zeros((4, 4))
+    for order in ((0, *rest) for rest in permutations((1, 2, 3))):
+        weight, shares, before = 1.0, np.zeros((4, 4)), 0
+        for node in order:
+            rows = np.arange(bounds[node], bounds[node + 1])
+            rows = rows[(words[rows, 0] & ~np.uint64(before)) == 0]
+            own = np.exp(weights[rows])
+            weight *= own.sum()
+            for row, part in zip(rows, own / own.sum(), strict=True):
+                shares[[k for k in range(4) if int(words[row, 0]) >> k & 1], node] += part
+            before |= 1 << node
+        total, edges = total + weight, edges + weight * shares
+    np.testing.assert_allclose(found.mean(axis=0), edges / total, atol=0.03)

@@ -87,7 +87,7 @@ def test_pairs_are_those_that_explain_most_beyond_the_better_one(monkeypatch):
     monkeypatch.setattr(listed, "PAIRS", 4)
     rng = np.random.default_rng(5)
     x = rng.normal(size=(300, 7)) @ rng.normal(size=(7, 7))
-    first, second = listed._pairs(np.corrcoef(x, rowvar=False))
+    first, second = listed._pairs(np.corrcoef(x, rowvar=False), np.arange(7))
 
     def left(node, parents):
         centred = x - x.mean(axis=0)
@@ -112,3 +112,19 @@ def test_a_pair_outside_the_candidates_is_listed(monkeypatch):
     monkeypatch.setattr(listed, "PAIRS", 1)
     few = Listed(score_of(x), np.corrcoef(x.T), np.zeros((6, 6), dtype=bool), Constraints.none(6))
     assert len(few._nodes) < len(found._nodes)
+
+
+def test_sets_are_listed_for_nodes_that_may_have_parents_alone():
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(300, 6))
+    x[:, 4] += x[:, 0] - x[:, 1]
+    x[:, 5] += x[:, 4] + x[:, 2]
+    limits = Constraints.of(Knowledge(roots=["x0", "x1", "x2", "x3"]), [f"x{k}" for k in range(6)])
+    found = Listed(score_of(x), np.corrcoef(x.T), np.zeros((6, 6), dtype=bool), limits)
+    assert (
+        found.n_local < Listed(score_of(x), np.corrcoef(x.T), np.zeros((6, 6), dtype=bool), Constraints.none(6)).n_local
+    )
+    dag = found.best(np.zeros((6, 6), dtype=bool), np.random.default_rng(0))
+    assert not dag[:, :4].any()
+    assert dag[[0, 1], 4].all()
+    assert dag[[4, 2], 5].all()

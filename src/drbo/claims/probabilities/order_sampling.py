@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo import _core
-from drbo.arrays import Floats, Ints
+from drbo.arrays import Floats, Indices, Ints
 from drbo.search.subset_kernels import cores
 
 
@@ -21,6 +21,7 @@ def order_chains(
     bounds: Ints,  # (d + 1,) where each node's families begin
     steps: int,
     seed: int,
+    moved: Indices | None = None,  # the nodes that may move, behind all others; None: all
 ) -> tuple[Floats, Ints]:
     """Return the probability (C, d, d) of each edge over orders (C, K, d) that each chain saw, and these orders.
 
@@ -28,14 +29,14 @@ def order_chains(
     """
     chains, d = starts.shape
     rng = np.random.default_rng(seed)
-    moved, length, uniform = (
-        np.stack(parts) for parts in zip(*(_draws(rng, d, steps) for _ in range(chains)), strict=True)
-    )
-    return _core.order_chains(starts, words, logs, bounds, moved, length, uniform, cores())
+    nodes = np.arange(d) if moved is None or not len(moved) else moved
+    draws = (_draws(rng, nodes, steps) for _ in range(chains))
+    which, length, uniform = (np.stack(parts) for parts in zip(*draws, strict=True))
+    return _core.order_chains(starts, words, logs, bounds, which, length, uniform, cores())
 
 
-def _draws(rng: np.random.Generator, d: int, steps: int) -> tuple[Ints, Ints, Floats]:
+def _draws(rng: np.random.Generator, nodes: Indices, steps: int) -> tuple[Ints, Ints, Floats]:
     """Return the node to move, how far, and the uniform number of each step; half of the moves are to a neighbour."""
-    far = rng.integers(1, max(2, d // 2), size=steps)
+    far = rng.integers(1, max(2, len(nodes) // 2), size=steps)
     length = np.where(rng.random(steps) < 0.5, 1, far) * rng.choice([-1, 1], size=steps)
-    return rng.integers(d, size=steps), length, rng.random(steps)
+    return nodes[rng.integers(len(nodes), size=steps)], length, rng.random(steps)

@@ -33,10 +33,10 @@ RIDGE = 1e-3
 
 
 class _Sets(NamedTuple):
-    """Parent sets of every node, as many of each."""
+    """Parent sets of every node that may have parents, as many of each."""
 
-    parents: Bools  # (d, m, d)
-    shares: Floats  # (d, m)
+    parents: Bools  # (f, m, d)
+    shares: Floats  # (f, m)
 
 
 class Listed:
@@ -66,26 +66,28 @@ class Listed:
 
     def __init__(self, score: Score, correlation: Floats, dag: Bools, constraints: Constraints) -> None:
         d = len(dag)
-        count = max(k for k in range(min(CANDIDATES, d - 1) + 1) if k < 2 or d * len(_subsets(k, LARGEST)[0]) <= SETS)
+        self._free = np.flatnonzero((constraints.allowed | constraints.required).any(axis=0))  # nodes with parents
+        f = len(self._free)
+        count = max(k for k in range(min(CANDIDATES, d - 1) + 1) if k < 2 or f * len(_subsets(k, LARGEST)[0]) <= SETS)
         sets, smaller = _subsets(count, LARGEST)
-        candidates = _candidates(correlation, dag, constraints)[:, :count]
-        parents = np.zeros((d, len(sets), d + 1), dtype=bool)  # the last column takes the place of no candidate
+        candidates = _candidates(correlation, dag, constraints)[self._free, :count]
+        parents = np.zeros((f, len(sets), d + 1), dtype=bool)  # the last column takes the place of no candidate
         for member in sets.T:
             chosen = np.where(member < 0, d, candidates[:, member])
-            parents[np.arange(d)[:, None], np.arange(len(sets))[None], chosen] = True
+            parents[np.arange(f)[:, None], np.arange(len(sets))[None], chosen] = True
         self._score, self._constraints, self.n_local = score, constraints, 0
         listed = [self._scored(parents[:, :, :d])]
         useful = [_useful(listed[0].shares, (sets >= 0).sum(axis=1), smaller)]
         if d > 2:
             one = np.eye(d, dtype=bool)
-            single = self._scored(np.broadcast_to(one, (d, d, d))).shares  # the node itself stands for no parent
-            first, second = _pairs(correlation)
+            single = self._scored(np.broadcast_to(one, (f, d, d))).shares  # the node itself stands for no parent
+            first, second = _pairs(correlation, self._free)
             listed.append(self._scored(one[first] | one[second]))
-            rows = np.arange(d)[:, None]
+            rows = np.arange(f)[:, None]
             alone = np.maximum(single[rows, first], single[rows, second])
-            useful.append(listed[1].shares > np.maximum(alone, single.diagonal()[:, None]))
+            useful.append(listed[1].shares > np.maximum(alone, single[np.arange(f), self._free][:, None]))
         own = Families.from_dags(dag[None])
-        self._nodes = np.concatenate([*(np.nonzero(kept)[0] for kept in useful), own.nodes])
+        self._nodes = np.concatenate([*(self._free[np.nonzero(kept)[0]] for kept in useful), own.nodes])
         self._parents = np.concatenate(
             [*(part.parents[kept] for part, kept in zip(listed, useful, strict=True)), own.parents]
         )
@@ -94,14 +96,14 @@ class Listed:
         )
 
     def _scored(self, parents: Bools) -> "_Sets":
-        """Score sets (d, m, d) of every node, without what the knowledge forbids and with what it requires."""
+        """Score sets (f, m, d) of nodes that may have parents, without what is forbidden and with what is required."""
         limits, d = self._constraints, parents.shape[-1]
-        parents = (parents & limits.allowed.T[:, None]) | limits.required.T[:, None]
-        families = Families(np.repeat(np.arange(d), parents.shape[1]), parents.reshape(-1, d))
+        parents = (parents & limits.allowed.T[self._free, None]) | limits.required.T[self._free, None]
+        families = Families(np.repeat(self._free, parents.shape[1]), parents.reshape(-1, d))
         self.n_local += len(families)
         most = np.maximum(limits.max_parents, limits.required.sum(axis=0))[families.nodes]
         shares = np.where(families.sizes > most, -np.inf, self._shares_of(families))
-        return _Sets(parents, shares.reshape(d, -1))
+        return _Sets(parents, shares.reshape(len(self._free), -1))
 
     def _shares_of(self, families: Families) -> Floats:
         score = self._score
@@ -110,11 +112,15 @@ class Listed:
     def best(self, dag: Bools, rng: np.random.Generator) -> Bools:
         """Return the best DAG of climbs over orders: the first from a DAG, the others with a few nodes moved."""
         families, d = OrderedFamilies(self._nodes, self._parents, self._shares), len(dag)
-        order, chosen, best = families.climb(topological_order(dag), rng.permutation(d))
-        waited, patience = 0, min(CLIMBS * d, WORK // d**4)
+        free, fixed = self._free, np.setdiff1d(np.arange(d), self._free)
+        along = topological_order(dag)
+        start = np.concatenate([fixed, along[np.isin(along, free)]])
+        order, chosen, best = families.climb(start, rng.permutation(free))
+        waited, patience = 0, min(CLIMBS * len(free), WORK // d**4)
         while waited < patience:
             waited += 1
-            found = families.climb(_moved(order, rng), rng.permutation(d))
+            moved = np.concatenate([fixed, _moved(order[len(fixed) :], rng)])
+            found = families.climb(moved, rng.permutation(free))
             if found[2] > best + SAME * abs(best):
                 waited = 0
             if found[2] >= best - SAME * abs(best):  # a tie is an order of the same kind: go on
@@ -146,19 +152,20 @@ def _candidates(correlation: Floats, dag: Bools, constraints: Constraints) -> In
     return np.argsort(key, axis=0, kind="stable").T
 
 
-def _pairs(correlation: Floats) -> tuple[Indices, Indices]:
-    """Return the first and second members (d, k) of the pairs that explain most of each node beyond the better one."""
+def _pairs(correlation: Floats, nodes: Indices) -> tuple[Indices, Indices]:
+    """Return both members (m, k) of the pairs that explain most of each of m nodes beyond the better one."""
     d = len(correlation)
     low, high = np.triu_indices(d, 1)
     between = correlation[low, high]
     count = min(PAIRS, len(low))
-    found = np.empty((d, count), dtype=np.intp)
-    for node, column in enumerate(correlation):
+    found = np.empty((len(nodes), count), dtype=np.intp)
+    for row, node in enumerate(nodes.tolist()):
+        column = correlation[node]
         a, b = column[low], column[high]
         explained = (a * a + b * b - 2 * a * b * between) / np.maximum(1 - between * between, RIDGE)
         left = np.maximum(1 - explained, RIDGE) / np.maximum(1 - np.maximum(a * a, b * b), RIDGE)
         left[(low == node) | (high == node)] = np.inf
-        found[node] = np.sort(np.argpartition(left, count - 1)[:count])
+        found[row] = np.sort(np.argpartition(left, count - 1)[:count])
     return low[found], high[found]
 
 
