@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple, Self
 
 from drbo.choice.auto import choose_score, experiment_score
+from drbo.choice.noise_model import finer_splines
 from drbo.claims.answer.kci import MAX_ROWS
 from drbo.claims.answer.prune import BY_MOMENTS, PRUNERS, PrunerName
 from drbo.data.checks.prepare import Preparation
@@ -34,6 +35,7 @@ EDGE_TESTS = ("f-test", "odds", "cam", "cam-sequential", "kci")
 MANY_ROWS = 100_000
 SLIGHT = "any misfit is significant, so the score leaves out"
 OF_WINDOWS = "penalty ebic: it accounts for the number of possible edges, from the past too"
+OF_CURVES = "so many parameters per parent explain more of this series than they cost"
 #: The score that hidden causes are searched for with.
 HIDDEN_SCORE = "bic-nv"
 
@@ -202,6 +204,8 @@ class Choices:
             choice, reasons = HIDDEN_SCORE, ("score bic-nv: hidden causes are searched for with linear relations",)
         elif isinstance(choice, str) and choice == "auto":
             choice, reasons, _ = choose_score(table)
+            if table.lags and choice == "splines" and "df" not in given and (df := finer_splines(table)) is not None:
+                given["df"], reasons = df, (*reasons, f"df {df}: {OF_CURVES}")
         if self.preset == "default" and "penalty" not in given and isinstance(choice, str) and choice in SCORES:
             kind = score_class(choice)
             given["penalty"], reason = self.penalty(kind, table)

@@ -1,10 +1,20 @@
 """Which noise model fits: the level of its test, its candidates, and what must not matter."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import binom
 
-from drbo.choice.noise_model import MOST_ROWS, TABLE_LEVEL, ModelCheck, family_level, model_checks
+from drbo.choice.noise_model import (
+    FINER,
+    MOST_ROWS,
+    TABLE_LEVEL,
+    ModelCheck,
+    family_level,
+    finer_splines,
+    model_checks,
+)
 from drbo.data.files.simulate import linear_weights, random_dag, simulate_cos, simulate_gp
 from drbo.data.statistics.statistics import Statistics
 
@@ -107,3 +117,19 @@ def test_columns_with_few_values_are_not_tested(rng):
     values = np.column_stack([x, x[:, 0] + rng.normal(size=400) > 0])
     check = next(model_checks(Statistics.from_array(values)))
     assert check.n_tested <= 1
+
+
+def test_the_past_of_a_series_has_no_causes(rng):
+    x = rng.normal(size=(300, 2)).cumsum(axis=0)
+    window = Statistics.from_array(np.hstack([x[1:], x[:-1]]), ["a", "b", "a[-1]", "b[-1]"])
+    checks = list(model_checks(replace(window, lags=(0, 0, 1, 1))))
+    assert max(check.n_tested for check in checks) <= 2
+    assert max(check.n_tested for check in model_checks(window)) > 2
+
+
+@pytest.mark.parametrize(("steep", "df"), [(0.0, None), (5.0, FINER)])
+def test_splines_are_as_fine_as_effects_need(rng, steep, df):
+    x = 2 * rng.normal(size=(500, 2))
+    x[1:, 1] += x[:-1, 0] + steep * np.sin(3 * x[:-1, 0])
+    window = Statistics.from_array(np.hstack([x[1:], x[:-1]]), ["a", "b", "a[-1]", "b[-1]"])
+    assert finer_splines(replace(window, lags=(0, 0, 1, 1))) == df

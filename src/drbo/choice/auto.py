@@ -222,6 +222,8 @@ def _by_size(table: Statistics) -> tuple[str, str]:
     families = min(table.n_columns * 2.0 ** (table.n_columns - 1), LOCAL_PER_COLUMN * table.n_columns)
     seconds = families * GP_SECONDS * table.n_rows**2
     size = f"{table.n_rows} rows and {table.n_columns} columns"
+    if table.lags:
+        return "splines", "splines are used instead of gp, because windows of time have many columns"
     if table.weights is not None:
         return "splines", "splines are used instead of gp, because a row counts as less than one"
     if seconds <= GP_BUDGET and table.n_rows <= GP_ROWS and not has_torch():

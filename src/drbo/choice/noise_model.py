@@ -15,8 +15,10 @@ import numpy as np
 from scipy.special import betaincinv
 
 from drbo.arrays import Bools
+from drbo.constraints import Constraints
 from drbo.data.statistics.statistics import Statistics
 from drbo.independence.residual_tests import Regression, ResidualTests, Sample
+from drbo.knowledge import Knowledge
 from drbo.machine.threads import one_blas_thread
 from drbo.scores.families import Families
 from drbo.scores.registry import build_score, score_class
@@ -47,6 +49,8 @@ TABLE_LEVEL = 0.01
 MOST_ROWS = 500
 #: Shuffles without success after which a search ends: a rough graph is enough.
 PATIENCE = 3
+#: Parameters per parent of splines that follow more of an effect.
+FINER = 12
 #: Smaller differences of local scores are rounding errors.
 SHAPE_WORTH = 1e-9
 
@@ -98,9 +102,10 @@ def model_checks(table: Statistics) -> Iterator[ModelCheck]:
     >>> [check.score for check in model_checks(table) if check.fits]
     ['splines']
     """
-    sample = Sample.of(_rows(table), seed=0)
-    rows = Statistics.from_array(sample.values)
-    quick = cache(partial(_quick_graph, rows=rows))
+    drawn = _rows(table)
+    sample = Sample.of(drawn, seed=0)
+    rows, limits = Statistics.from_array(sample.values), Constraints.of(Knowledge(), drawn.names, drawn.lags)
+    quick = cache(partial(_quick_graph, rows=rows, limits=limits))
     for searched, regression, name in CANDIDATES:
         with one_blas_thread():
             dag, gain = quick(searched)
@@ -131,6 +136,18 @@ def family_level(n_families: int) -> float:
     return min(FAMILY_LEVEL, float(betaincinv(too_many, n_families - too_many + 1, TABLE_LEVEL)))
 
 
+def finer_splines(table: Statistics) -> int | None:
+    """Return the parameters per parent of splines that explain more of a series than default ones; None: none do.
+
+    An effect that default splines cannot follow leaves a residual that other columns of the window explain in part.
+    """
+    drawn = _rows(table)
+    rows, limits = Statistics.from_array(drawn.values), Constraints.of(Knowledge(), drawn.names, drawn.lags)
+    with one_blas_thread():
+        gains = [_quick_graph("splines", rows, limits, **options)[1] for options in ({}, {"df": FINER})]
+    return FINER if gains[1] > gains[0] else None
+
+
 def _rows(table: Statistics) -> Statistics:
     """Draw the rows of the tests, as many as all count as; columns that are constant in them are left out."""
     rows, columns = table.canonical_order()
@@ -153,10 +170,10 @@ def _passed(
     return passed
 
 
-def _quick_graph(name: str, rows: Statistics) -> tuple[Bools, float]:
-    """Return a rough best graph, and what it gains over the empty one."""
-    score, settings = build_score(name, rows, {"penalty": "ebic"}), Settings(order_patience=PATIENCE)
-    search = OrderSearch(score, settings, seed=0)
+def _quick_graph(name: str, rows: Statistics, limits: Constraints, **options: int) -> tuple[Bools, float]:
+    """Return a rough best graph, and what it gains over the empty one; columns of the past have no causes in it."""
+    score, settings = build_score(name, rows, {"penalty": "ebic", **options}), Settings(order_patience=PATIENCE)
+    search = OrderSearch(score, settings, constraints=limits, seed=0)
     best = search.run().best
     empty = search.evaluator.evaluate_one(np.zeros_like(best.dags[0]))
     return best.dags[0], float(best.scores[0] - empty.scores[0])
