@@ -32,6 +32,7 @@ STUDIES = {
     "pages": "size of reports and seconds to open them in Chromium; the pictures of docs/guide/report.md",
     "prune_null": "how often the pruners keep a parent that has no effect",
     "real_tables": "real tables with known roots, tiers or graphs, by fit: are supported arrows right",
+    "series": "series and panels: edges between past and present, nulls that change with time, beside PCMCI+",
     "solution": "linear and nonlinear data: seconds to a given SHD",
     "speed": "whole calls of the presets, iterations beside the bare matrix product, their growth, and learning curves",
     "startup": "CPU seconds of import, help, check and a first fit, warm and cold, beside importing numpy and pandas",
