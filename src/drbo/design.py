@@ -13,8 +13,8 @@ from drbo.errors import ParameterError, SettingsError, name_hint
 Missing = Literal["error", "drop", "em", "impute"]
 OnConstant = Literal["error", "drop"]
 OnCollinear = Literal["error", "drop", "keep"]
-#: What is taken to change with time in every column, beside a season.
-Trend = Literal["line"]
+#: What is taken to change with time in every column, beside a season: a line, or nothing; None: what shows.
+Trend = Literal["line", "none"]
 
 
 class NamedParameters:
@@ -85,7 +85,8 @@ class Design(NamedParameters):
     max_lag : how many steps back causes may lie; None: up to 5, fewer for short series. Without ``time``, rows are
         taken in their order.
     season : a pattern that repeats after so many steps is removed from every column.
-    trend : ``"line"``: a straight line of time is removed from every column.
+    trend : ``"line"``: a straight line of time is removed from every column. None: so is what one series clearly shows
+        beside the own past of a column: a line, changes of level, seasons. ``"none"``: these are not looked for.
 
     Examples
     --------
@@ -144,7 +145,7 @@ class Design(NamedParameters):
             if not isinstance(getattr(self, name), str | None):
                 problems.append(f"{name} must be the name of a column, got {getattr(self, name)!r:.80}")
         if self.trend not in (None, *get_args(Trend)):
-            problems.append(f"trend must be 'line' or None, got {self.trend!r:.80}")
+            problems.append(f"trend must be 'line', 'none' or None, got {self.trend!r:.80}")
         given = [name for name in ("unit", "season", "trend") if getattr(self, name) is not None]
         if given and not self.has_time:
             problems.append(f"{given[0]} needs the column with the time of each row: give time='COLUMN' (--time)")

@@ -32,6 +32,7 @@ from drbo.progress import watch_for
 from drbo.refitting import FittedModel, n_rows_of, over_seeds, parameters_like
 from drbo.result.effects import Effects
 from drbo.result.identified_effects import IdentifiedEffects
+from drbo.result.responses import Responses
 from drbo.result.result import Result
 from drbo.scores.named import score_of_file
 from drbo.search.checkpoint.saver import Saved
@@ -297,7 +298,7 @@ class DrBO(NamedParameters, FittedAttributes):
 
     def effects(
         self, X: Any, source: str, target: str, n: int = 100, *, progress: RefitProgress | None = None
-    ) -> Effects | IdentifiedEffects:
+    ) -> Effects | IdentifiedEffects | Responses:
         """Estimate a linear effect over the graphs of n bootstrap resamples of the table that was fitted.
 
         A graph is learned from each resample, so the interval accounts for the selection of the graph; the model stays

@@ -19,8 +19,10 @@ from drbo.design import DataPolicy, Design
 from drbo.errors import SettingsError
 from drbo.estimator import DrBO
 from drbo.progress import Tell, tell_stderr, under_way
+from drbo.result.forecasts import Forecasts
 from drbo.result.judge import judge
 from drbo.result.judgement import Judgement
+from drbo.result.on_data import columns_of
 from drbo.result.result import Result
 from drbo.scores.named import is_built_in, score_of_file
 
@@ -71,7 +73,7 @@ class Judging:
         )
         return self._judged(dag, names, frame, self._choice(frame, self.groups), self.groups)
 
-    def of_result(self, result: Result, X: Any, what: str) -> Judgement:
+    def of_result(self, result: Result, X: Any, what: str) -> Judgement | Forecasts:
         """Judge a result; ``what`` names it in messages."""
         frame, groups = self._complete(as_frame(X)), self.groups or result.table.groups or None
         if result.has_seen(X):
@@ -93,7 +95,7 @@ class Judging:
                 groups=groups, **self.options,
             )  # fmt: skip
 
-    def _by_own_score(self, result: Result, frame: "pd.DataFrame", groups: str | None) -> Judgement:
+    def _by_own_score(self, result: Result, frame: "pd.DataFrame", groups: str | None) -> Judgement | Forecasts:
         """Judge a graph of a kind that only its own score fits."""
         if self.score not in ("auto", result.score_name):
             raise SettingsError(f"--score {self.score} cannot judge {result.reading.noun}", hint="omit --score")
@@ -128,7 +130,10 @@ class Judging:
         if self.as_is:
             self.tell("warning: the graph was learned from these rows, so everything below is too favourable")
             return result, frame
-        train, held = halves(frame, result.table.groups, np.random.default_rng(self.seed))
+        if (series := result.series) is not None:
+            train, held = first_half(frame, series.design.unit)
+        else:
+            train, held = halves(frame, result.table.groups, np.random.default_rng(self.seed))
         self.tell(
             f"note: the graph was learned from these rows, so they are split: a new graph is learned from {len(train)} "
             f"rows with the same settings and judged on the other {len(held)}. Use --as-is to judge the original graph "
@@ -147,8 +152,7 @@ class Judging:
         left = current().left()
         with Deadline(None if left == float("inf") else left / 2):  # the other half is for the judgement
             found = result.claims.experiments
-            columns = [*result.names, *([result.table.groups] if result.table.groups else [])]
-            columns += [] if found is None else [found.column]
+            columns = [*columns_of(result), *([] if found is None else [found.column])]
             with under_way("fitting half of the rows", tell=self.tell):
                 again: Result = DrBO.like(result, exact=False, **score).fit(frame[columns]).result_
         self.tell(
@@ -156,6 +160,23 @@ class Judging:
             f"{len(result.directions)}"
         )
         return again
+
+
+def first_half(frame: "pd.DataFrame", unit: str | None) -> tuple[Indices, Indices]:
+    """Return the rows of the first and of the second half of every series of a table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> [part.tolist() for part in first_half(pd.DataFrame({"who": list("aabab")}), "who")]
+    [[0, 2], [1, 3, 4]]
+    """
+    whose = np.zeros(len(frame)) if unit is None else frame[unit].to_numpy()
+    first = np.zeros(len(frame), dtype=bool)
+    for one in dict.fromkeys(whose.tolist()):
+        rows = np.flatnonzero(whose == one)
+        first[rows[: len(rows) // 2]] = True
+    return np.flatnonzero(first), np.flatnonzero(~first)
 
 
 def halves(frame: "pd.DataFrame", groups: str, rng: np.random.Generator) -> tuple[Indices, Indices]:

@@ -26,6 +26,7 @@ from drbo.problem import where
 from drbo.result.effects import Effects
 from drbo.result.identified_effects import IdentifiedEffects
 from drbo.result.pooling import pooled
+from drbo.result.responses import Responses
 from drbo.result.result import Result
 from drbo.scores.base import Score
 from drbo.scores.named import score_of_file
@@ -83,7 +84,7 @@ class FittedModel:
 
     def effects(
         self, X: Any, source: str, target: str, n: int, progress: RefitProgress | None
-    ) -> Effects | IdentifiedEffects:
+    ) -> Effects | IdentifiedEffects | Responses:
         """Return an effect over the graphs of n resamples; see :meth:`drbo.DrBO.effects`."""
         table = self.preparation.again(X, self.result.names)
         refit = self._refit(table, list(as_frame(self.preparation.variables(X)).columns), warm=True)

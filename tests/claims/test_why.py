@@ -1,10 +1,11 @@
 from itertools import product
 
 import numpy as np
+import pytest
 
 from drbo.claims.why import mpdag, reasons
 from drbo.constraints import Constraints
-from drbo.graph.dag import dag_to_cpdag, v_structures
+from drbo.graph.dag import dag_to_cpdag, is_acyclic, markov_equivalent, v_structures
 from drbo.knowledge import Knowledge
 
 
@@ -89,3 +90,27 @@ def test_the_class_of_a_window_is_what_all_graphs_share_in_which_the_past_is_giv
                 np.testing.assert_array_equal(found & ~found.T, shared)
                 directed += int(shared[:3, :3].sum())
     assert directed
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_arrows_of_the_present_are_those_that_all_graphs_with_the_same_past_share(seed):
+    """Every orientation of the links of the present is tried: equivalent ones have the same colliders."""
+    rng, d = np.random.default_rng(seed), 5
+    names, lags = [*"abcde", *(f"{name}[-1]" for name in "abcde")], [0] * d + [1] * d
+    dag = np.zeros((2 * d, 2 * d), dtype=bool)
+    dag[:d, :d] = np.triu(rng.random((d, d)) < 0.5, 1)
+    dag[d:, :d] = np.eye(d) * (rng.random(d) < 0.5) + (rng.random((d, d)) < 0.1) > 0
+    links = np.argwhere(dag[:d, :d])
+    shared, count = np.ones((d, d), dtype=bool), 0
+    for flips in product((False, True), repeat=len(links)):
+        other = dag.copy()
+        other[:d, :d] = False
+        for (i, j), flip in zip(links.tolist(), flips, strict=True):
+            other[(j, i) if flip else (i, j)] = True
+        if is_acyclic(other) and markov_equivalent(other, dag):
+            shared &= other[:d, :d]
+            count += 1
+    found = mpdag(dag, Constraints.of(Knowledge(), names, lags))
+    assert count >= 1
+    np.testing.assert_array_equal(found[:d, :d] & ~found[:d, :d].T, shared)
+    assert (found[d:] == dag[d:]).all()

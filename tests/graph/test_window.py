@@ -36,6 +36,9 @@ def test_links_are_those_of_tigramite():
     assert links.shape == (2, 2, 3)
     assert links[0, 1].tolist() == ["-->", "", ""]
     assert links[1, 0].tolist() == ["<--", "", "-->"]
+    open_links = WindowGraph.of(_dag(("a", "b"), ("b", "a"), ("a[-1]", "a")), NAMES, LAGS).links()
+    assert open_links[:, :, 0].tolist() == [["", "o-o"], ["o-o", ""]]
+    assert open_links[0, 0, 1] == "-->"
 
 
 def test_a_column_may_lack_its_present():

@@ -14,6 +14,7 @@ from drbo.claims.checks.row_audit import RowAudit
 from drbo.claims.checks.second_opinion import SecondOpinion
 from drbo.claims.checks.stability import Stability
 from drbo.claims.checks.starts import Starts
+from drbo.claims.checks.steadiness import Steadiness
 from drbo.claims.claim import Claim
 from drbo.claims.experiments import Unfollowed
 
@@ -28,6 +29,7 @@ CLAIMS: tuple[Claim, ...] = (
     HiddenCauses(),
     HiddenTests(),
     HiddenDrivers(),
+    Steadiness(),
     NoiseClaim(),
     Mechanisms(),
     MarginCheck(),

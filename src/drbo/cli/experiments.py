@@ -41,7 +41,10 @@ def series_options(command: F) -> F:
         click.option("--unit", metavar="COLUMN", help="The column that names the series of each row."),
         click.option("--max-lag", type=int, metavar="K", help="Steps back that causes may lie.  [default: up to 5]"),
         click.option("--season", type=int, metavar="K", help="Remove a pattern that repeats after K steps."),
-        click.option("--trend", metavar="line", help="Remove a straight line of time from every column."),
+        click.option(
+            "--trend", metavar="line|none",
+            help="Remove a line of time from every column, or keep what changes with time.  [default: what shows]",
+        ),
     )  # fmt: skip
     for option in reversed(options):
         command = option(command)

@@ -59,7 +59,10 @@ class WindowGraph:
         return {(i, j): tuple(np.flatnonzero(self.edges_at[:, i, j]).tolist()) for i, j in pairs}
 
     def links(self) -> "np.ndarray[tuple[int, ...], np.dtype[np.str_]]":
-        """Return the links (d, d, L + 1) as tigramite writes them: ``-->`` and ``<--`` at lag 0, ``-->`` later.
+        """Return the links (d, d, L + 1) as tigramite writes and plots them: ``-->``, and ``<--`` or ``o-o`` at lag 0.
+
+        ``o-o`` stands for an edge of the present in both directions, as in the class of a result:
+        ``WindowGraph.of(result.mpdag, result.names, result.series.lags).links()``.
 
         Examples
         --------
@@ -68,7 +71,7 @@ class WindowGraph:
         [['', '-->'], ['<--', '']]
         """
         found = np.where(self.edges_at.transpose(1, 2, 0), "-->", "").astype("<U3")
-        found[:, :, 0] = np.where(self.edges_at[0].T, "<--", found[:, :, 0])
+        found[:, :, 0] = np.where(self.edges_at[0].T, np.where(self.edges_at[0], "o-o", "<--"), found[:, :, 0])
         return found
 
 

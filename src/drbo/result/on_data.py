@@ -23,9 +23,11 @@ if TYPE_CHECKING:
     from drbo.data.statistics.canonical import Canonical
     from drbo.data.statistics.statistics import Statistics
     from drbo.result.effects import Effects
+    from drbo.result.forecasts import Forecasts
     from drbo.result.identified_effects import IdentifiedEffects
     from drbo.result.interventions import Probabilities
     from drbo.result.judgement import Judgement
+    from drbo.result.responses import Responses
     from drbo.result.result import Result
     from drbo.search.evaluation.evaluator import Evaluator
 
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 def has_seen(result: "Result", X: Any) -> bool:
     """Tell whether a table is the one that the graph was learned from."""
     frame = as_frame(X)
-    if not result.table.sha256 or any(name not in frame for name in _columns(result)):
+    if not result.table.sha256 or any(name not in frame for name in columns_of(result)):
         return False
     policies: tuple[Any, ...] = ("em", "drop")  # a fit may have used the complete rows alone
     return any(_table(result, frame, policy).digest() == result.table.sha256 for policy in policies)
@@ -79,11 +81,18 @@ def drawn_classes(result: "Result", X: Any, count: int) -> tuple[list[tuple[floa
     return [(shares[key], graph) for key, graph in classes.items()], draws.how
 
 
-def judgement_of(result: "Result", X: Any, options: dict[str, Any]) -> "Judgement":
+def judgement_of(result: "Result", X: Any, options: dict[str, Any]) -> "Judgement | Forecasts":
     """Judge the graph of a result on a table."""
     _warn_if_seen(result, X)
     own = {"score_options": result.scoring.plain_options, "seed": result.seed, "groups": result.table.groups or None}
     return result.reading.judge(X, own | options)
+
+
+def later_rows(result: "Result", X: Any) -> "Statistics":
+    """Return the rows of a window that the graph of a series forecasts: all that changes with time is left in them."""
+    assert result.series is not None
+    design = result.series.design
+    return _table(result, as_frame(X), "error", design if design.trend else replace(design, trend="none"))
 
 
 def _warn_if_seen(result: "Result", X: Any) -> None:
@@ -93,7 +102,7 @@ def _warn_if_seen(result: "Result", X: Any) -> None:
 
 def effects_of(
     result: "Result", X: Any, source: str | None, target: str | None, missing: str
-) -> "Effects | IdentifiedEffects":
+) -> "Effects | IdentifiedEffects | Responses":
     """Estimate the effects of a source on a target, or of all columns, in the graphs that a result stands for."""
     table, basis = _rows(result, X, missing)
     one_pair = source is not None and target is not None
@@ -125,25 +134,26 @@ def _rows(result: "Result", X: Any, missing: str) -> tuple["Statistics", str]:
     return _table(result, frame, missing).control_rows, SEEN if has_seen(result, frame) else HELD_OUT
 
 
-def _table(result: "Result", frame: "pd.DataFrame", missing: Any) -> "Statistics":
+def _table(result: "Result", frame: "pd.DataFrame", missing: Any, design: Design | None = None) -> "Statistics":
     """Return the checked columns of a result, without the differences between groups where the fit removed them.
 
     Rows that no column assigns to an experiment are those of the control.
     """
     from drbo.data.checks.prepare import Preparation
 
-    for name in _columns(result):
+    for name in columns_of(result):
         if name not in frame:
             raise DataError(f"the table has no column '{name}'", hint="give a table with all columns of the graph")
     parts = result.table.audit.is_serial and result.table.n_effective > 0
-    found, columns = result.claims.experiments, list(_columns(result))
-    design = Design(groups=result.table.groups or None) if result.series is None else result.series.design
+    found, columns = result.claims.experiments, list(columns_of(result))
+    if design is None:
+        design = Design(groups=result.table.groups or None) if result.series is None else result.series.design
     if found is not None and found.column in frame and missing != "em":
         design, columns = replace(found.design, groups=design.groups), [*columns, found.column]
     return Preparation(design, DataPolicy(missing=missing), parts).again(frame[columns], result.names)
 
 
-def _columns(result: "Result") -> tuple[str, ...]:
+def columns_of(result: "Result") -> tuple[str, ...]:
     """Return the columns that a table must have: those of the graph, and those that say how rows belong together."""
     if (series := result.series) is not None:
         now = [name for name, lag in zip(result.names, series.lags, strict=True) if not lag]

@@ -34,9 +34,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from drbo.result.effects import Effects
+    from drbo.result.forecasts import Forecasts
     from drbo.result.identified_effects import IdentifiedEffects
     from drbo.result.interventions import Probabilities
     from drbo.result.judgement import Judgement
+    from drbo.result.responses import Responses
     from drbo.result.words.ranked_experiments import NextExperiments
 
 
@@ -344,13 +346,13 @@ class Result:
         """Return the score of any DAG (d, d) over ``names`` on a table; a score that is not built in must be given."""
         return on_data.score_of(self, graph, X, score)
 
-    def judge(self, X: Any, **options: Any) -> "Judgement":
+    def judge(self, X: Any, **options: Any) -> "Judgement | Forecasts":
         """Judge the graph on rows that it was not learned from, with its own score; see :mod:`drbo.result.judge`."""
         return on_data.judgement_of(self, X, options)
 
     def effects(
         self, X: Any, source: str | None = None, target: str | None = None, *, missing: str = "error"
-    ) -> "Effects | IdentifiedEffects":
+    ) -> "Effects | IdentifiedEffects | Responses":
         """Return linear effects of one pair or all: :mod:`drbo.result.effects`; of a PAG: ``identified_effects``."""
         return on_data.effects_of(self, X, source, target, missing)
 

@@ -13,6 +13,7 @@ from drbo.cli.pairs import score_options_of
 from drbo.cli.table_options import data_options, group_option, policy_of, read_frame
 
 if TYPE_CHECKING:
+    from drbo.result.forecasts import Forecasts
     from drbo.result.judgement import Judgement
 
 
@@ -67,7 +68,7 @@ def judge(
         show(found.summary())
 
 
-def _judged(data: Path, graph: Path, as_is: bool, options: dict[str, Any]) -> "Judgement":
+def _judged(data: Path, graph: Path, as_is: bool, options: dict[str, Any]) -> "Judgement | Forecasts":
     """Read the table and the graph, and judge."""
     from drbo.judging import Judging
     from drbo.result.files.export import read_graph

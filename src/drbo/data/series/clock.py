@@ -62,15 +62,18 @@ def split_time(frame: "pd.DataFrame", design: Design) -> tuple["pd.DataFrame", C
         problems += faults
         if ways:
             whole = np.isfinite(ways[0].values)
-            faults, hints = _order(design, ways[0], units, labels, whole)
-            problems += faults
+            late, hints = _order(design, ways[0], units, labels, whole)
+            problems += late
+        if faults:
+            hints = ["give every row a time, all in one format and zone, or drop these rows", *hints]
         if not problems:
             grid, faults, hints = _chosen(design, ways, units)
             problems += faults
     max_lag = _max_lag(design, units)
-    problems += _too_short(design, units, labels, max_lag)
+    faults, more = _too_short(design, units, labels, max_lag)
+    problems, hints = problems + faults, hints + more
     if problems or grid is None:
-        raise DataError("; ".join(problems), hint=hints[0] if hints else "correct the times, or drop these rows")
+        raise DataError("; ".join(problems), hint="; ".join(hints) or "correct the times, or drop these rows")
     return rest, Clock(grid.ticks, units, labels, max_lag, tuple(_notes(grid, design, units, max_lag)))
 
 
@@ -155,10 +158,10 @@ def _max_lag(design: Design, units: Indices) -> int:
     return max(1, min(MOST_LAGS, int(typical) // ROWS_PER_LAG))
 
 
-def _too_short(design: Design, units: Indices, labels: tuple[str, ...], max_lag: int) -> list[str]:
-    """Return which units have too few rows for the lags, and whether the season is too long."""
+def _too_short(design: Design, units: Indices, labels: tuple[str, ...], max_lag: int) -> tuple[list[str], list[str]]:
+    """Return which units have too few rows for the lags, and whether the season is too long, each with a way out."""
     sizes = np.bincount(units, minlength=len(labels))
-    problems, short = list[str](), np.flatnonzero(sizes < max_lag + 1)
+    problems, hints, short = list[str](), list[str](), np.flatnonzero(sizes < max_lag + 1)
     if len(short) and design.unit is not None:
         shown = ", ".join(f"'{labels[k]}' ({sizes[k]})" for k in short[:SHOWN])
         more = f" and {len(short) - SHOWN} more" if len(short) > SHOWN else ""
@@ -167,11 +170,14 @@ def _too_short(design: Design, units: Indices, labels: tuple[str, ...], max_lag:
         )
     elif len(short):
         problems.append(f"{max_lag} lags need more rows than {sizes[0]}")
+    if len(short):
+        hints.append(f"use fewer lags (max_lag){f', or drop these {design.unit}s' if design.unit else ''}")
     if design.season is not None and 2 * design.season > sizes.max(initial=0):
         problems.append(
             f"a season of {design.season} steps is longer than half of the series ({sizes.max(initial=0)} rows)"
         )
-    return problems
+        hints.append("omit season: a pattern must be seen twice")
+    return problems, hints
 
 
 def _notes(grid: Grid, design: Design, units: Indices, max_lag: int) -> list[str]:

@@ -1,10 +1,12 @@
 """The window of past rows that stands beside every row, without what is known to change with time or between units.
 
 Columns of earlier rows are columns of their own, called ``dose[-1]`` one step before. A line, a season and the mean of
-each unit are projected out of all columns, which is the same as a regression on them too (Frisch, Waugh & Lovell); a
-row then counts as the share of it that is left.
+each unit are projected out of all columns, which is the same as a regression on them too (Frisch, Waugh & Lovell); so
+are changes that one series clearly shows (:mod:`~drbo.data.series.changes`). A row then counts as the share of it that
+is left.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +14,7 @@ import numpy as np
 from drbo.arrays import Bools, Floats, Indices, Ints
 from drbo.data.checks.check import apply_policy, find_constant, without_collinear
 from drbo.data.checks.missing import said
+from drbo.data.series.changes import TimeChange, changes_of
 from drbo.data.series.clock import Clock
 from drbo.data.statistics.statistics import Statistics
 from drbo.design import DataPolicy, Design
@@ -79,18 +82,28 @@ def windows(table: Statistics, clock: Clock, design: Design, policy: DataPolicy)
     )
     _check_names(table)
     found = apply_policy(found, find_constant(found), "on_constant", policy.on_constant, notes)
-    found, more = without_time_effects(found, clock.ticks[used], clock.units[used], design)
+    changes = _changes(found, clock, used, design)
+    found, more = without_time_effects(found, clock.ticks[used], clock.units[used], design, changes)
     notes += [f"{found.n_rows} of {table.n_rows} rows have a whole window", *more]
     return without_collinear(found, policy.on_collinear, notes), notes
 
 
+def _changes(table: Statistics, clock: Clock, used: Bools, design: Design) -> list[TimeChange]:
+    """Return what clearly changes with time in one series of numbers beside what its design says."""
+    if clock.n_units > 1 or design.trend == "none" or "categorical" in table.kinds:
+        return []
+    d = table.lags.count(0)
+    columns = [table.values[:, k::d] for k in range(d)] if table.n_columns == d * (clock.max_lag + 1) else []
+    return changes_of(columns, clock.ticks[used], _basis(clock.ticks[used], design))
+
+
 def without_time_effects(
-    table: Statistics, ticks: Ints, units: Indices, design: Design
+    table: Statistics, ticks: Ints, units: Indices, design: Design, changes: Sequence[TimeChange] = ()
 ) -> tuple[Statistics, list[str]]:
-    """Return the table without the means of units, a line and a season, and what there is to say about it."""
+    """Return the table without the means of units, a line, a season and changes that were found, and a note on it."""
     _, codes = np.unique(units, return_inverse=True)
     many = int(codes.max()) > 0
-    if not many and design.trend is None and design.season is None:
+    if not many and design.trend != "line" and design.season is None and not changes:
         return table, []
     texts = [name for name, levels in zip(table.names, table.levels, strict=True) if levels is not None]
     if texts:
@@ -101,7 +114,7 @@ def without_time_effects(
     values, share, kept = np.empty_like(table.values), np.ones(table.n_rows), np.ones(table.n_rows, dtype=bool)
     for code in range(int(codes.max()) + 1):
         rows = np.flatnonzero(codes == code)
-        basis = _basis(ticks[rows], design)
+        basis = _basis(ticks[rows], design, changes, max(table.lags))
         if len(rows) <= basis.shape[1]:
             kept[rows] = False
             continue
@@ -113,7 +126,7 @@ def without_time_effects(
             "no unit has more windows than its mean, line and season have parameters",
             hint="use fewer lags (max_lag), or omit trend or season",
         )
-    notes = [_words(int(codes.max()) + 1, design, int(kept.sum()), float(share[kept].sum()))]
+    notes = [_words(int(codes.max()) + 1, design, changes, int(kept.sum()), float(share[kept].sum()))]
     if (gone := int((~kept).sum())) > 0:
         notes.append(f"{gone} windows of units with too few of them were dropped")
     rows, columns = np.flatnonzero(kept), np.arange(table.n_columns)
@@ -151,7 +164,7 @@ def _blocks(clock: Clock) -> Indices:
     return blocks
 
 
-def _basis(ticks: Ints, design: Design) -> Floats:
+def _basis(ticks: Ints, design: Design, changes: Sequence[TimeChange] = (), max_lag: int = 0) -> Floats:
     """Return the functions of time (m, k) that are projected out of the rows of a unit, a constant first."""
     time = ticks.astype(np.float64)
     parts = [np.ones(len(time))]
@@ -162,7 +175,7 @@ def _basis(ticks: Ints, design: Design) -> Floats:
         parts.append(np.cos(angle))
         if 2 * wave != design.season:  # the last sine of an even season is 0
             parts.append(np.sin(angle))
-    basis = np.column_stack(parts)
+    basis = np.column_stack([*parts, *(change.columns(ticks, max_lag) for change in changes)])
     places = np.linalg.qr(basis, mode="r")
     telling = np.abs(np.diag(places)) > 1e-9 * np.sqrt(len(time)) if len(time) >= basis.shape[1] else slice(None)
     return basis[:, telling]
@@ -202,9 +215,12 @@ def _check_names(table: Statistics) -> None:
             raise DataError(f"column '{name}' has the name of the past of another column", hint="rename the column")
 
 
-def _words(n_units: int, design: Design, n_rows: int, worth: float) -> str:
+def _words(n_units: int, design: Design, changes: Sequence[TimeChange], n_rows: int, worth: float) -> str:
     parts = [f"the means of {n_units} units"] * (n_units > 1)
     parts += ["a line"] * (design.trend == "line")
     parts += [f"a season of {design.season} steps"] * (design.season is not None)
+    found = [change.words for change in changes]
+    if found:
+        parts.append(f"{', '.join(found)} (found beside the own past of columns; trend='none', --trend none, keeps it)")
     each = " of each unit" if n_units > 1 and len(parts) > 1 else ""
     return f"{' and '.join(parts)}{each} were removed from every column; {n_rows} windows are worth {worth:.6g}"

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from drbo.claims.refits.resampling import Refit
     from drbo.data.statistics.statistics import Statistics
     from drbo.result.effects import Effects
+    from drbo.result.forecasts import Forecasts
     from drbo.result.judgement import Judgement
     from drbo.result.report.wording import Wording
+    from drbo.result.responses import Responses
 
 #: How a direction is written between two names, and how its arrow is drawn.
 SIGNS: dict[Direction, str] = {"supported": "->", "assumed": "-?>", "open": "--"}
@@ -217,7 +219,7 @@ class ArrowReading(Reading):
 
     def effects(
         self, table: "Statistics", basis: str, pairs: list[tuple[str, str]] | None, *, one_pair: bool
-    ) -> "Effects":
+    ) -> "Effects | Responses":
         from drbo.result.effects import effects
 
         found = effects(self.result.graph.adjacency, table, basis=basis, pairs=pairs, assumed=self.result.assumed)
@@ -225,12 +227,12 @@ class ArrowReading(Reading):
 
     def resampled_effects(
         self, refit: "Refit", table: "Statistics", pair: Names, n: int, progress: Callable[[int, int], None] | None
-    ) -> "Effects":
+    ) -> "Effects | Responses":
         from drbo.result.effects import resampled_effects
 
         return resampled_effects(refit, table, [pair], n=n, seed=self.result.seed, progress=progress)
 
-    def judge(self, X: Any, options: dict[str, Any]) -> "Judgement":
+    def judge(self, X: Any, options: dict[str, Any]) -> "Judgement | Forecasts":
         from drbo.data.checks.experiments import control_rows
         from drbo.data.reading.frames import as_frame
         from drbo.result.judge import judge

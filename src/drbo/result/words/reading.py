@@ -29,9 +29,11 @@ if TYPE_CHECKING:
     from drbo.data.statistics.statistics import Statistics
     from drbo.result.compare import Compared, GraphSide
     from drbo.result.effects import Effects
+    from drbo.result.forecasts import Forecasts
     from drbo.result.identified_effects import IdentifiedEffects
     from drbo.result.judgement import Judgement
     from drbo.result.report.wording import Wording
+    from drbo.result.responses import Responses
     from drbo.result.result import Result
 
 #: How the end of an edge is drawn.
@@ -186,17 +188,17 @@ class Reading(ABC):
     @abstractmethod
     def effects(
         self, table: "Statistics", basis: str, pairs: list[tuple[str, str]] | None, *, one_pair: bool
-    ) -> "Effects | IdentifiedEffects":
+    ) -> "Effects | IdentifiedEffects | Responses":
         """Estimate effects; unless one pair is asked for, without those that are known to be zero."""
 
     @abstractmethod
     def resampled_effects(
         self, refit: "Refit", table: "Statistics", pair: Names, n: int, progress: Callable[[int, int], None] | None
-    ) -> "Effects | IdentifiedEffects":
+    ) -> "Effects | IdentifiedEffects | Responses":
         """Estimate an effect over the graphs of n resamples."""
 
     @abstractmethod
-    def judge(self, X: Any, options: dict[str, Any]) -> "Judgement":
+    def judge(self, X: Any, options: dict[str, Any]) -> "Judgement | Forecasts":
         """Judge the graph on rows that it was not learned from."""
 
 

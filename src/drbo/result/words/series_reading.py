@@ -1,19 +1,27 @@
 """How the graph of a series is read: arrows from the past and of the present, and the mechanisms that they make up."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from drbo.arrays import Bools, Indices
 from drbo.claims.questions import questions
+from drbo.errors import SettingsError
 from drbo.graph.window import places
 from drbo.result.files.export import printable
 from drbo.result.records import SeriesRecord
 from drbo.result.words.arrow_reading import ArrowReading
+from drbo.result.words.reading import Names
 from drbo.result.words.summary import SHOWN_EDGES
 
 if TYPE_CHECKING:
+    from drbo.claims.refits.resampling import Refit
+    from drbo.data.statistics.statistics import Statistics
+    from drbo.result.forecasts import Forecasts
+    from drbo.result.judgement import Judgement
     from drbo.result.report.wording import Wording
+    from drbo.result.responses import Responses
 
 #: What is assumed where rows have a past, and what the signs of hidden causes are.
 EARLIER = (
@@ -26,6 +34,8 @@ NAMES = "name[-k]: k steps before"
 
 class SeriesReading(ArrowReading):
     """A DAG over a window of time, or its class, in which the past is given."""
+
+    judged_by_own_score = True  # by forecasts
 
     @property
     def series(self) -> SeriesRecord:
@@ -96,6 +106,31 @@ class SeriesReading(ArrowReading):
         from drbo.result.report.wording import series_wording
 
         return series_wording(self.result, self)
+
+    def judge(self, X: Any, options: dict[str, Any]) -> "Judgement | Forecasts":
+        from drbo.result.forecasts import forecasts
+        from drbo.result.on_data import later_rows
+
+        return forecasts(self.result.dag, later_rows(self.result, X))
+
+    def effects(
+        self, table: "Statistics", basis: str, pairs: list[tuple[str, str]] | None, *, one_pair: bool
+    ) -> "Responses":
+        from drbo.result.responses import responses
+
+        if not one_pair and pairs is not None:
+            now = {name for name, lag in zip(self.result.names, self.series.lags, strict=True) if not lag}
+            pairs = [pair for pair in pairs if now.issuperset(pair)]
+        horizon, seed = 2 * self.series.max_lag, self.result.seed
+        return responses(self.result.dag, table, pairs, basis=basis, horizon=horizon, seed=seed)
+
+    def resampled_effects(
+        self, refit: "Refit", table: "Statistics", pair: Names, n: int, progress: Callable[[int, int], None] | None
+    ) -> "Responses":
+        raise SettingsError(
+            "effects in a series have intervals from resampled stretches of it, for one graph",
+            hint="omit --bootstrap; drbo fit --bootstrap tells how often each edge returns",
+        )
 
     def questions(self) -> tuple[str, ...]:
         told = zip(self.edges, self.result.directions, strict=True)
