@@ -76,7 +76,9 @@ class Constraints:
             more = "; ..." if len(problems) > CLASHES_SHOWN else ""
             shown = "; ".join(problems[:CLASHES_SHOWN])
             raise KnowledgeError(f"{count}{shown}{more}", hint="drop or change one of these statements")
-        allowed = _allowed(known, names, tier) & ~_precedence(required, tier).T
+        allowed = _allowed(known, names, tier)
+        if known.required or known.tiers:
+            allowed &= ~_precedence(required, tier).T
         full = required.sum(axis=0) == max_parents  # no room beside the required parents
         allowed[:, full] = required[:, full]
         return cls(tuple(names), allowed, required, tier, max_parents, known, tuple(lags))
@@ -193,10 +195,10 @@ def _contradictions(
         edges = ", ".join(f"'{names[parent]} -> {names[node]}'" for parent in parents)
         verb = "are" if len(parents) > 1 else "is"
         problems.append(f"{edges} {verb} required but max_parents of '{names[node]}' is {max_parents[node]}")
-    cycle = find_cycle(required)
+    cycle = find_cycle(required) if known.required else None
     if cycle is not None:
         problems.append(f"the required edges form a cycle: {_path_words([*cycle, cycle[0]], names)}")
-    elif not problems:
+    elif known.required and not problems:
         problems += _paths_against_tiers(names, required, tier)
     return problems
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from drbo.claims.record import Claims, Margins
+from drbo.data.statistics.square import square, within
 from drbo.errors import ResultError
 from drbo.result.records import Provenance, Scoring, SearchRecord, Trace, hints_of, required, settled, stored
 
@@ -32,6 +33,10 @@ def test_an_array_that_nobody_can_write_to_is_kept_as_it_is():
     dag = np.zeros((2, 2), dtype=bool)
     dag.setflags(write=False)
     assert settled(SearchRecord(dag=dag, score=1.0), {"d": 2, "t": 0})["dag"] is dag
+    with within(1e-9):
+        large = square(2)
+    large.setflags(write=False)
+    assert settled(Margins(large, large, exact=True), {"d": 2})["removed"] is large  # in a file without a name
     view = np.zeros((2, 2), dtype=bool)[:]
     view.setflags(write=False)  # its base can be written to
     assert settled(SearchRecord(dag=view, score=1.0), {"d": 2, "t": 0})["dag"] is not view

@@ -181,7 +181,7 @@ def _settled(hint: Any, value: Any, sizes: Mapping[str, int], where: str) -> Any
     if value is None or isinstance(value, Knowledge):
         return value
     if (spec := stored(hint)) is not None:
-        kept = isinstance(value, np.ndarray) and value.flags.owndata and not value.flags.writeable
+        kept = isinstance(value, np.ndarray) and not value.flags.writeable and _is_alone(value)
         array = np.asarray(value, dtype=spec.dtype) if kept else np.array(value, dtype=spec.dtype)
         if array.shape != spec.shape(sizes):
             raise ResultError(f"{where} must have shape {spec.shape(sizes)}, got {array.shape}")
@@ -194,3 +194,8 @@ def _settled(hint: Any, value: Any, sizes: Mapping[str, int], where: str) -> Any
     if get_origin(kind) is Literal:
         return value
     return dict(value) if isinstance(value, dict) else kind(value)
+
+
+def _is_alone(array: Any) -> bool:
+    """Tell whether an array is no view of another one; its numbers may be in a file that has no name."""
+    return bool(array.flags.owndata or (isinstance(array.base, np.memmap) and array.base.filename is None))
