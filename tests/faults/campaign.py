@@ -562,7 +562,8 @@ def page() -> str:
     ]
     lines += _moments()
     lines += _figures(outcome)
-    lines += ["", "| trial | version | commit | machine |", "|---|---|---|---|"]
+    words = "A trial without a commit was made before commits were recorded, with an earlier state of the program."
+    lines += ["", words, "", "| trial | version | commit | machine |", "|---|---|---|---|"]
     for name, item in kept.items():
         commit = f"`{item['commit']}`" if "commit" in item else "not recorded"
         lines.append(f"| {name} | {item.get('version', 'not recorded')} | {commit} | {item['machine']} |")

@@ -40,7 +40,7 @@ KEPT = 40  # inputs per reader
 KEPT_BYTES = 6_000
 CASE_SECONDS = 10
 #: With a process for each file, which a machine that does much else may start slowly; its own limits count CPU.
-GUARDED_SECONDS = 60
+GUARDED_SECONDS = 300
 CASE_BYTES = 3 * 2**30  # address space beyond what is there when the fuzzer starts
 
 TOKENS = [
