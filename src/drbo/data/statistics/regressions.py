@@ -39,12 +39,11 @@ def edge_weights(
     if covariance and len(matrix) != len(graph):
         raise DataError(f"a covariance matrix must be square, got shape {matrix.shape}")
     correlation, deviation = _from_covariance(matrix) if covariance else _correlation(matrix)
-    standardised = square(len(graph))
+    raw, standardised = square(len(graph)), square(len(graph))
     for node in np.flatnonzero(graph.any(axis=0)):
         parents, weights, _, _ = _regress(correlation, int(node), np.flatnonzero(graph[:, node]))
         standardised[parents, node] = weights
-    raw = np.multiply(standardised, deviation, out=square(len(graph)))
-    raw /= deviation[:, None]
+        raw[parents, node] = weights * deviation[node] / deviation[parents]
     return raw, standardised
 
 
