@@ -134,6 +134,23 @@ class Constraints:
         """(d,) True for columns of earlier rows, which have no causes in a window of time."""
         return np.array(self.lags, dtype=np.intp) > 0 if self.lags else np.zeros(len(self.names), dtype=bool)
 
+    def possible_effects(self, node: int) -> Bools:
+        """Return (d,) True for the other columns to which some path of allowed edges leads.
+
+        Examples
+        --------
+        >>> limits = Constraints.of(Knowledge(tiers=[["a"], ["b"], ["c"]]), ["a", "b", "c"])
+        >>> limits.possible_effects(1).tolist()
+        [False, False, True]
+        """
+        found, last = np.zeros(len(self.names), dtype=bool), np.zeros(len(self.names), dtype=bool)
+        last[node] = True
+        while last.any():
+            last = self.allowed[last].any(axis=0) & ~found
+            found |= last
+        found[node] = False
+        return found
+
     def violations(self, dag: npt.ArrayLike) -> list[str]:
         """Return every violated statement in words; the list is empty if the DAG satisfies all of them."""
         edges = check_dag(dag, self.names)

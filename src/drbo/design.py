@@ -87,6 +87,8 @@ class Design(NamedParameters):
     season : a pattern that repeats after so many steps is removed from every column.
     trend : ``"line"``: a straight line of time is removed from every column. None: so is what one series clearly shows
         beside the own past of a column: a line, changes of level, seasons. ``"none"``: these are not looked for.
+    randomised : columns that chance alone decided, such as the arm of a trial: nothing in the table causes them, and
+        their arms are compared in every other column. See docs/guide/trials.md.
 
     Examples
     --------
@@ -110,8 +112,10 @@ class Design(NamedParameters):
     max_lag: int | None = None
     season: int | None = None
     trend: Trend | None = None
+    randomised: Sequence[str] = ()
 
     def __post_init__(self) -> None:
+        self._check_randomised()
         words: dict[str, tuple[Any, str]] = {
             "experiment": (self.experiment or "", "the name of a column"),
             "control": (self.control, "a label"),
@@ -131,6 +135,21 @@ class Design(NamedParameters):
             )
         if problems := self._problems_of_time():
             raise SettingsError("; ".join(problems), hint="see docs/guide/time.md")
+
+    def _check_randomised(self) -> None:
+        """Refuse what is no list of columns, or does not go together with arms."""
+        given: Any = [self.randomised] if isinstance(self.randomised, str) else self.randomised
+        if not isinstance(given, list | tuple) or not all(isinstance(name, str) and name for name in given):
+            raise SettingsError(
+                f"randomised must be a list of names of columns, got {given!r:.80}", hint='for example ["arm"]'
+            )
+        object.__setattr__(self, "randomised", tuple(dict.fromkeys(given)))
+        others = ("experiment", "groups", "time", "max_lag")
+        if given and (other := [name for name in others if getattr(self, name) not in (None, False)]):
+            raise SettingsError(
+                f"randomised cannot be combined with {other[0]}: arms are compared between independent rows",
+                hint="omit one of them",
+            )
 
     def _problems_of_time(self) -> list[str]:
         """Return what is wrong with the parameters of series."""

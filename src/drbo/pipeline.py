@@ -222,6 +222,7 @@ def _inquiry(problem: Problem, outcome: Outcome) -> Inquiry:
         pruner=request.choices.pruner(type(problem.score)),
         rationed=request.choices.rationed(problem.settings),
         hidden=bool(request.choices.hidden),
+        randomised=tuple(request.choices.design.randomised),
         independent=request.choices.design.groups is False or bool(job.table.lags),
         stop=Asked(request.callbacks, progress),
         refit=problem.refit,
@@ -230,9 +231,12 @@ def _inquiry(problem: Problem, outcome: Outcome) -> Inquiry:
 
 def _skipped(inquiry: Inquiry, rulings: Rulings) -> tuple[str, ...]:
     """Return what there is to say about claims that were not made."""
+    asked = {claim.name: claim.title for claim in CLAIMS if claim.requested}
+    left = [one for one in rulings.made if one.name in asked and one.status == "skipped"]
+    notes = [f"left out: {asked[one.name]} ({one.why})" for one in left]
     if inquiry.hidden:
-        return ()
-    notes = [*([] if inquiry.control.n_rows else [NO_ROWS])]
+        return tuple(notes)
+    notes += [*([] if inquiry.control.n_rows else [NO_ROWS])]
     if any(one.name == EdgeMargins.name and one.why not in ("", NOT_ASKED) for one in rulings.made):
         notes.append(NO_MARGINS)
     titles, left_out = {claim.name: claim.title for claim in CLAIMS}, dict[str, list[str]]()
@@ -282,6 +286,7 @@ def _result(
             n_effective=table.n_worth,
             groups=request.choices.design.group_column,
             n_groups=0 if table.groups is None else len(np.unique(table.groups)),
+            randomised=tuple(request.choices.design.randomised),
             sha256=digest,
             audit=rulings.records.get(RowAudit.name, NOT_AUDITED),
         ),
@@ -292,7 +297,11 @@ def _result(
     )
     if answer.ancestral is None:
         return result
-    blank: dict[str, Any] = {"claims": Claims(), "weights": None, "standardised_weights": None}  # about the DAG
+    blank: dict[str, Any] = {
+        "claims": Claims(arms=result.claims.arms),
+        "weights": None,
+        "standardised_weights": None,
+    }  # about the DAG
     return replace(result, hidden=answer.ancestral.rearranged(problem.job.restored), **blank)
 
 

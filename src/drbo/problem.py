@@ -17,7 +17,8 @@ from drbo.data.checks.prepare import Prepared
 from drbo.data.statistics.canonical import Canonical, checked_matrix
 from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import current
-from drbo.errors import DataError, SettingsError
+from drbo.design import Design
+from drbo.errors import DataError, SettingsError, name_hint
 from drbo.graph.dag import check_dag
 from drbo.knowledge import Knowledge
 from drbo.machine.torch_device import check_device, chosen_device
@@ -58,7 +59,9 @@ class Request:
 
     @property
     def knowledge(self) -> Knowledge:
-        return self.choices.knowledge or Knowledge()
+        """What the user knows: a randomised column has no cause in the table."""
+        given, design = self.choices.knowledge or Knowledge(), self.choices.design
+        return given.joined(Knowledge(roots=design.randomised)) if design.randomised else given
 
 
 def request_of(
@@ -123,6 +126,7 @@ def prepare(request: Request, data: Prepared, saved: Saved | None = None, choice
     hurried = saved is None and table.is_hurried
     movable = isinstance(choice.name, (str, type)) and not hurried
     job = Canonical(table, data.columns, movable=movable)
+    _check_named(choices.design, table.names)
     constraints = Constraints.of(request.knowledge, table.names, table.lags)
     place = where(choice.name, request.device, settings)
     options = place | job.ordered_options(choice.options)
@@ -166,6 +170,15 @@ def _refit(
         name=name, options=options, table=job.table, constraints=limits, settings=settings, columns=job.columns,
         pruner=request.choices.pruner(type(score)), device=request.device, hidden=bool(request.choices.hidden),
     )  # fmt: skip
+
+
+def _check_named(design: Design, names: Sequence[str]) -> None:
+    """Refuse a design that names columns which the search does not have."""
+    for name in design.randomised:
+        if name not in names:
+            raise SettingsError(
+                f"the randomised column '{name}' is not a column of the search", hint=name_hint(name, names)
+            )
 
 
 def _check_places(score: Any, data: Prepared) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from drbo.choices import Choices
+from drbo.claims.checks.arms import looks_like_arms
 from drbo.claims.checks.plausibility import root_kind
 from drbo.claims.experiments import Described, describe
 from drbo.data.checks.advice import Look, look_at
@@ -43,14 +44,18 @@ NOTHING_LEFT = "Fewer than 2 columns can be used, so no graph can be learned fro
 
 
 class Words(NamedTuple):
-    """What the choice of a score, a fit and known roots are called where the text is read."""
+    """What the choice of a score, a fit, known roots and arms are called where the text is read."""
 
     auto: str
     fit: str
     roots: Callable[[Sequence[str]], str]
+    arms: Callable[[str], str]
 
 
-PYTHON = Words('score="auto"', "DrBO.fit", lambda names: f"add Knowledge(roots={list(names)})")
+PYTHON = Words(
+    'score="auto"', "DrBO.fit", lambda names: f"add Knowledge(roots={list(names)})",
+    lambda name: f"add Design(randomised=[{name!r}])",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +69,7 @@ class TableCheck:
     notes: tuple[str, ...] = ()
     findings: tuple[Finding, ...] | None = None  # of the audit; None: the table cannot be used, or is too large
     roots: tuple[str, ...] = ()  # columns that nothing in a table causes, by their names
+    arms: tuple[str, ...] = ()  # columns that look like the arms of a trial
     experiments: tuple[Described, ...] = ()
     score: str = ""  # that auto chooses; empty: the table cannot be used, or is too large
     reasons: tuple[str, ...] = ()
@@ -99,9 +105,15 @@ class TableCheck:
         if look.problems:
             lines += ["", "Doubts:" if self.is_usable else "Problems:", *problem_lines(look)]
         lines += self._usable(words) if self.is_usable else ()
+        suggestions = list[str]()
         if self.roots:
             names, known = ", ".join(plain(name) for name in self.roots), plain(words.roots(self.roots))
-            lines += ["", "Suggestion:", f"  nothing else in a table causes {names}; if that is true here, {known}"]
+            suggestions.append(f"  nothing else in a table causes {names}; if that is true here, {known}")
+        for name in self.arms:
+            what = f"  column '{plain(name)}' looks like the arms of a trial; if chance alone decided them"
+            suggestions.append(f"{what}, {plain(words.arms(name))}")
+        if suggestions:
+            lines += ["", f"Suggestion{'s' * (len(suggestions) > 1)}:", *suggestions]
         return "\n".join(lines)
 
     def __str__(self) -> str:
@@ -164,7 +176,9 @@ def check(X: Any, design: Design | None = None, policy: DataPolicy | None = None
     if look.usable and not choices.design.has_time:
         solved = _answered(frame, look, choices).table
         roots = tuple(name for j, name in enumerate(solved.names) if root_kind(solved, j))
-        found = replace(found, roots=roots)
+        told = choices.design.randomised
+        arms = tuple(name for j, name in enumerate(solved.names) if name not in told and looks_like_arms(solved, j))
+        found = replace(found, roots=roots, arms=arms)
     if not found.is_usable:
         return found
     data = _ready(choices).preparation.prepare(frame)

@@ -135,6 +135,7 @@ def contexts() -> list[Context]:
         DrBO(score="bic-nv", exact=False, random_state=0).fit(skewed)
         DrBO(random_state=0).fit(bent)
         DrBO(design=design, random_state=0).fit(runs)
+        DrBO(design=Design(randomised=["run"]), random_state=0).fit(runs)
         DrBO(design=Design(max_lag=2), score="bic-nv", random_state=0).fit(series)
     return found
 

@@ -9,12 +9,14 @@ import statsmodels.api as sm
 
 from drbo import DrBO, Knowledge
 from drbo.claims.refits.resampling import Refitted
+from drbo.constraints import Constraints
 from drbo.data.checks.check import check_table
 from drbo.data.statistics.statistics import Statistics
 from drbo.errors import DataError
 from drbo.graph.dag import dag_to_cpdag
 from drbo.graph.marks import MarkedGraph
 from drbo.result.effects import HELD_OUT, SEEN, effects, resampled_effects
+from drbo.result.mixture import Doubt
 from tests.graph.test_adjustment import all_members
 
 NAMES = tuple("abcde")
@@ -203,5 +205,32 @@ def test_categories_are_adjusted_for_and_have_contrasts(rng):
     arms = {one.contrast: one for one in found.effects if one.target == "outcome" and one.source == "arm"}
     assert arms["low instead of high"].total[0] == pytest.approx(1.0, abs=0.4)  # 3 less 2 by way of the dose
     assert arms["low instead of high"].direct[0] == pytest.approx(3.0, abs=0.4)
-    with pytest.raises(DataError, match="column 'arm' is categorical, but linear effects need a numeric outcome"):
-        effects(dag, table, basis=HELD_OUT, pairs=[("dose", "arm")])
+    shares = effects(dag, table, basis=HELD_OUT, pairs=[("outcome", "arm")]).effects
+    assert [(one.level, one.total) for one in shares] == [("low", (0.0,)), ("none", (0.0,))]
+
+
+def test_a_link_that_the_graph_lacks_widens_the_interval(rng):
+    x = rng.normal(size=(200, 2))
+    x[:, 1] += 0.15 * x[:, 0]
+    table, none = Statistics.from_array(x, names=["a", "b"]), np.zeros((2, 2), dtype=bool)
+    limits = Constraints.of(Knowledge(), ["a", "b"])
+
+    def found(doubt, pair=("a", "b")):
+        return effects(none, table, basis=HELD_OUT, pairs=[pair], doubt=doubt).effects[0]
+
+    fit = sm.OLS(x[:, 1], sm.add_constant(x[:, 0])).fit()
+    link = np.array([[0.0, 0.2], [0.2, 0.0]])
+    one = found(Doubt(limits, link))
+    draws = np.where(rng.random(400_000) < 0.2, rng.normal(fit.params[1], fit.bse[1], 400_000), 0.0)
+    assert one.total == (0.0,)
+    assert one.probability == 0.2
+    assert (one.low, one.high) == pytest.approx(tuple(np.percentile(draws, [2.5, 97.5])), abs=0.005)
+    by_evidence = found(Doubt(limits))
+    bayes_factor = np.exp(fit.tvalues[1] ** 2 / 2) / np.sqrt(200)
+    assert by_evidence.probability == pytest.approx(bayes_factor / (1 + bayes_factor), rel=0.02)
+    assert (found(None).low, found(None).high) == (0.0, 0.0)  # conditional on the graph
+    root = Doubt(Constraints.of(Knowledge(roots=["a"]), ["a", "b"]), link)
+    assert (found(root, ("b", "a")).low, found(root, ("b", "a")).high) == (0.0, 0.0)  # ruled out
+    trial = found(Doubt(limits, link, randomised=("a",)))
+    assert trial.total == pytest.approx((fit.params[1],))
+    assert (trial.probability, trial.adjust_for) == (None, ((),))

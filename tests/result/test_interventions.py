@@ -4,9 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from drbo import Knowledge
+from drbo.constraints import Constraints
 from drbo.data.checks.check import check_table
 from drbo.errors import DataError
+from drbo.result.effects import HELD_OUT
 from drbo.result.interventions import probabilities
+from drbo.result.mixture import Doubt
 
 #: age -> smoker, age -> ill, smoker -> ill
 CONFOUNDED = np.array([[0, 1, 1], [0, 0, 0], [0, 1, 0]], dtype=bool)  # age, ill, smoker
@@ -76,3 +80,23 @@ def test_what_cannot_be_computed_is_refused_in_words(frame, rng, source, level, 
     frame = frame.drop(columns="age").assign(dose=rng.normal(size=len(frame)))[["dose", "ill", "smoker"]]
     with pytest.raises(DataError, match=words):
         probabilities(CONFOUNDED, check_table(frame)[0], source, level, target, basis="")
+
+
+def test_a_randomised_cause_and_one_that_may_be_linked_have_no_tight_interval(rng):
+    arm = np.repeat(["drug", "placebo"], 150)
+    ill = np.where(rng.random(300) < np.where(arm == "drug", 0.09, 0.17), "yes", "no")
+    table, none = check_table(pd.DataFrame({"arm": arm, "ill": ill}))[0], np.zeros((2, 2), dtype=bool)
+    limits = Constraints.of(Knowledge(roots=["arm"]), ["arm", "ill"])
+
+    def found(doubt):
+        return probabilities(none, table, "arm", "drug", "ill", basis=HELD_OUT, doubt=doubt)
+
+    share = float((ill[arm == "drug"] == "yes").mean())
+    trial, unsure, tight = found(Doubt(limits, randomised=("arm",))), found(Doubt(limits)), found(None)
+    assert trial.values[0][1] == pytest.approx(share)
+    assert trial.probability is None
+    assert unsure.values == tight.values
+    assert 0 < unsure.probability < 1
+    assert unsure.high[1] - unsure.low[1] > tight.high[1] - tight.low[1]
+    assert unsure.low[1] <= share
+    assert "one is there with probability" in unsure.summary()

@@ -24,12 +24,21 @@ def test_slopes_and_errors_are_those_of_statsmodels(frame):
     slopes = Slopes(table)
     fitted = smf.ols("outcome ~ dose + C(sex) + C(arm)", frame).fit()
     value, error = slopes.of(2, 3, [0, 1])
-    assert value == pytest.approx([fitted.params["dose"]])
-    assert error == pytest.approx([fitted.bse["dose"]])
+    assert value[:, 0] == pytest.approx([fitted.params["dose"]])
+    assert error[:, 0] == pytest.approx([fitted.bse["dose"]])
     assert slopes.contrasts(1) == ("mid instead of low", "top instead of low")
     value, error = slopes.of(1, 3, [0, 2])
-    assert value == pytest.approx(fitted.params[["C(arm)[T.mid]", "C(arm)[T.top]"]].to_numpy())
-    assert error == pytest.approx(fitted.bse[["C(arm)[T.mid]", "C(arm)[T.top]"]].to_numpy())
+    assert value[:, 0] == pytest.approx(fitted.params[["C(arm)[T.mid]", "C(arm)[T.top]"]].to_numpy())
+    assert error[:, 0] == pytest.approx(fitted.bse[["C(arm)[T.mid]", "C(arm)[T.top]"]].to_numpy())
+
+
+def test_outcomes_of_a_category_are_the_shares_of_its_levels(frame):
+    slopes = Slopes(check_table(frame)[0])
+    fitted = smf.ols("I((arm == 'top').astype(float)) ~ dose", frame).fit()
+    value, error = slopes.of(2, 1, [])
+    assert slopes.outcomes(1) == ("mid", "top")
+    assert value.shape == (1, 2)
+    assert (value[0, 1], error[0, 1]) == pytest.approx((fitted.params["dose"], fitted.bse["dose"]))
 
 
 def test_numbers_have_no_contrast_and_too_few_rows_are_refused(rng):

@@ -44,6 +44,7 @@ class Inquiry:
     pruner: str = "none"
     rationed: bool = False  # evaluations are to be spent sparingly
     hidden: bool = False  # allow hidden causes
+    randomised: tuple[str, ...] = ()  # columns that chance alone decided
     independent: bool = False  # the user said that rows do not depend on each other
     asked: Bools | None = None  # (d, d) the pairs that are asked about, both ways round; None: all
     stop: Callable[[], bool] = lambda: False  # asked while a proof is made; True ends it
@@ -113,6 +114,7 @@ class Claim(ABC):
     after : names of the claims that it builds on.
     denies : the grounds of support that it may deny. Where the claim applies and is skipped, they support nothing.
     repeated : it is made again for halves of the rows (:mod:`drbo.claims.checks.stability`).
+    requested : the user asked for it, so the result says if it was skipped.
     always : it is made even where the settings ask for no claims, because it takes a moment.
     at_hand : it only tells what was computed for the answer, so it is made even when the time is over.
     """
@@ -122,6 +124,7 @@ class Claim(ABC):
     after: ClassVar[tuple[str, ...]] = ()
     denies: ClassVar[tuple[Ground, ...]] = ()
     repeated: ClassVar[bool] = True
+    requested: ClassVar[bool] = False
     always: ClassVar[bool] = False
     at_hand: ClassVar[bool] = False
 

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar
 
-#: What supports the direction of an edge: what the user stated, an experiment, residuals that tell cause from effect,
-#: all graphs of the equivalence class, the order of time, or tests that allow hidden causes. Empty: nothing.
-Ground = Literal["given", "experiment", "noise-check", "class", "time", "tests", ""]
+#: What supports the direction of an edge: what the user stated, a randomised cause, an experiment, residuals that tell
+#: cause from effect, all graphs of the equivalence class, the order of time, or tests that allow hidden causes. Empty:
+#: nothing.
+Ground = Literal["given", "randomised", "experiment", "noise-check", "class", "time", "tests", ""]
 #: ``ran``: the claim was made. ``irrelevant``: it has nothing to say about such a table. ``skipped``: it was left out.
 Status = Literal["ran", "irrelevant", "skipped"]
 

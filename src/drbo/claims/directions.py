@@ -4,7 +4,7 @@ A score prefers one direction of every edge. Whether the data tell that directio
 answered here from the equivalence class, the noise check, experiments and what the user stated.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -46,9 +46,9 @@ class EdgeDirection:
     cause, effect : the names of both ends, as the edge is drawn.
     direction : ``supported``: the data or the user tell this direction. ``assumed``: the score prefers it, but nothing
         that can be checked confirms it. ``open``: the score does not tell the direction.
-    ground : of a supported direction: ``given`` by the user, ``experiment``, ``noise-check``, ``class``: all graphs of
-        the equivalence class agree on it, or ``time``: an arrow from the past with no sign of a hidden cause. Empty
-        otherwise.
+    ground : of a supported direction: ``given`` by the user, ``randomised`` if its cause was, ``experiment``,
+        ``noise-check``, ``class``: all graphs of the equivalence class agree on it, or ``time``: an arrow from the past
+        with no sign of a hidden cause. Empty otherwise.
     contradicted : the noise check prefers the reverse.
     sentence : the reason in words.
     p_forward : probability of the drawn direction, given the edge, from the noise check; None where it does not tell,
@@ -77,6 +77,7 @@ def edge_directions(
     margins: Margins | None = None,
     confidence: Confidence | None = None,
     experiments: Mapping[tuple[str, str], str] | None = None,
+    randomised: Collection[str] = (),
     known_class: Bools | None = None,  # (d, d) the MPDAG, where it is known already
 ) -> tuple[EdgeDirection, ...]:
     """Return what may be said about the direction of every edge of a graph.
@@ -96,6 +97,7 @@ def edge_directions(
     margins : of the score; a margin of 0 is a tie.
     confidence : shares of resamples of the rows.
     experiments : arrows (cause, effect) that hold in the class of the graph with its experiments, and why, in words.
+    randomised : columns that chance alone decided; the knowledge says that they are roots.
 
     Examples
     --------
@@ -112,7 +114,7 @@ def edge_directions(
         confidence = None
     markov_class = mpdag(edges, constraints) if known_class is None else known_class
     made, replaced = tuple(made), () if confidence is None else RESAMPLED
-    grounds = _Grounds(markov_class, constraints, score_equivalent, margins, confidence, bool(made))
+    grounds = _Grounds(markov_class, constraints, score_equivalent, margins, confidence, bool(made), set(randomised))
     checked = {(one.cause, one.effect): one for one in checks}
     denied = by_edge(one for one in denials if one.claim not in replaced)
     skipped = [one for one in made if one.status == "skipped" and one.name not in replaced]
@@ -183,7 +185,9 @@ class _Grounds:
         margins: Margins | None,
         confidence: Confidence | None,
         checked: bool,  # False: no claim was made
+        randomised: set[str],
     ) -> None:
+        self._randomised = randomised
         self._constraints = constraints
         self._class = markov_class
         self._score_equivalent = score_equivalent
@@ -197,7 +201,8 @@ class _Grounds:
         if self._constraints.past[i] and not self._constraints.required[i, j]:
             return self._by_time(i, j, against)
         if self._constraints.required[i, j] or not self._constraints.allowed[j, i]:
-            return _Claimed("supported", "given", "given")
+            ground: Ground = "randomised" if self._constraints.names[i] in self._randomised else "given"
+            return _Claimed("supported", ground, ground)
         if shown and self._is_confirmed(i, j) and not against.denies("experiment"):
             return _Claimed("supported", "experiment", "experiment", shown)
         if verdict == "forward" and not against.denies("noise-check"):
@@ -254,6 +259,7 @@ def _sentence(claimed: _Claimed, one: CheckedEdge) -> str:
         claimed.sentence
         or {
             "given": "This direction follows from what was stated.",
+            "randomised": f"Chance alone decided '{cause}', so nothing else in the table causes it.",
             "noise-check": f"The residuals of '{effect}' are independent of '{cause}'{but}; in reverse they are not.",
             "class": "Every graph of the equivalence class has this direction, and no check denies it.",
             "time": "The cause is earlier, and no check finds a hidden cause of both.",
@@ -264,7 +270,7 @@ def _sentence(claimed: _Claimed, one: CheckedEdge) -> str:
         }[reason]
     )
     if reason in ("experiment", "noise-check", "class", "time", "earlier", "denied") or (
-        reason == "given" and verdict != "reverse"
+        reason in ("given", "randomised") and verdict != "reverse"
     ):
         return words
     return f"{words} {noise.get(verdict, '')}".strip()

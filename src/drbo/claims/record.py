@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from drbo.arrays import Bools, Floats
+from drbo.claims.arm_effects import ArmEffect
 from drbo.claims.denial import ClaimRecord, Denial
 from drbo.data.checks.experiments import KnownTarget, plain_known
 from drbo.design import Design
@@ -261,6 +262,7 @@ class Claims:
     denials: tuple[Denial, ...] = ()  # what speaks against the directions of edges after pruning
     made: tuple[ClaimRecord, ...] = ()  # which claims were made
     experiments: ExperimentRecord | None = None  # where the rows come from several
+    arms: tuple[ArmEffect, ...] = ()  # what randomised columns change, the clearest differences first
 
     def check_names(self, names: Sequence[str]) -> None:
         """Refuse claims about edges between other columns than these."""
@@ -268,6 +270,7 @@ class Claims:
             "classes": {name for other in self.classes for edge in other.edges for name in edge},
             "noise": {name for one in self.noise for name in (one.cause, one.effect)},
             "denials": {name for one in self.denials for name in (one.cause, one.effect)},
+            "arms": {name for one in self.arms for name in (one.cause, one.effect, *one.adjusted_for)},
         }
         for part, found in named.items():
             if strange := found - set(names):

@@ -1,6 +1,7 @@
 """All claims, in the order in which they are made."""
 
 from drbo.claims.checks.alternatives import BestClasses, EdgeMargins, Posterior
+from drbo.claims.checks.arms import RandomisedArms
 from drbo.claims.checks.collider_check import ColliderCheck
 from drbo.claims.checks.experiment_check import Mechanisms
 from drbo.claims.checks.hidden_check import HiddenCauses
@@ -23,6 +24,7 @@ CLAIMS: tuple[Claim, ...] = (
     EdgeMargins(),
     BestClasses(),
     RowAudit(),
+    RandomisedArms(),
     Plausibility(),
     Unfollowed(),
     ColliderCheck(),

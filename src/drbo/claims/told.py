@@ -6,6 +6,7 @@ from dataclasses import replace
 from drbo.arrays import Floats
 from drbo.claims.answer.stages import Answer
 from drbo.claims.checks.alternatives import BestClasses, EdgeMargins, Posterior
+from drbo.claims.checks.arms import RandomisedArms
 from drbo.claims.checks.experiment_check import Mechanisms
 from drbo.claims.checks.noise_check import NoiseClaim
 from drbo.claims.denial import in_order
@@ -40,6 +41,7 @@ def claims_of(answer: Answer, rulings: Rulings, restored: Arrange, names: Sequen
         denials=in_order(rulings.denials, names),
         made=rulings.made,
         experiments=records.get(Mechanisms.name, answer.experiments),
+        arms=records.get(RandomisedArms.name, ()),
     )
 
 

@@ -25,6 +25,10 @@ def experiment_options(command: F) -> F:
             "--control", default="observational", show_default=True, metavar="LABEL",
             help="The label of the rows in which no experiment changed anything.",
         ),
+        click.option(
+            "--randomised", multiple=True, metavar="A",
+            help="A variable that chance alone decided, such as the arm of a trial: its arms are compared; repeatable.",
+        ),
     )  # fmt: skip
     for option in reversed(options):
         command = option(command)
@@ -61,5 +65,6 @@ def design_of(options: Mapping[str, Any], targets: str | None) -> "Design":
         targets=None if targets is None else read_table(targets),
         groups=groups_of(options),
         weights=options.get("weights"),
+        randomised=options.get("randomised", ()),
         **{name: options.get(name) for name in TIME_OPTIONS},
     )

@@ -112,6 +112,7 @@ def result_content(result: "Result", files: list[Path]) -> dict[str, Any]:
         "fidelities": [vars(one) for one in result.search.fidelities],
         "top": [vars(entry) for entry in result.top],
         **({} if result.claims.experiments is None else {"targets": result.targets.to_dict("records")}),
+        **({"arms": _records(result.arms)} if result.claims.arms else {}),
         "data_hash": result.table.sha256,
         "versions": result.provenance.versions,
         "files": [str(file) for file in files],

@@ -21,6 +21,7 @@ from drbo.deadline import OutOfTimeError, current
 from drbo.errors import DataError, TimeLimitError
 from drbo.graph.adjustment import member_dags, minimal_set, optimal_set, with_flips
 from drbo.graph.dag import check_pdag, descendants
+from drbo.result.mixture import Doubt, interval
 from drbo.result.slopes import Slopes
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ class Effect:
 
     A categorical source has one effect per level but the first, named by ``contrast``. ``total`` has an entry for each
     possible parent set of the source, ``direct`` for each possible parent set of the target; equal values are listed
-    once. The 95% intervals cover the values of all graphs.
+    once. The 95% intervals cover the values of all graphs, and that the graph may lack an edge, or have one too many:
+    without an effect in a graph the interval is not 0 unless what was stated rules an effect out.
 
     Examples
     --------
@@ -64,6 +66,8 @@ class Effect:
     minimal: tuple[tuple[str, ...] | None, ...]  # a minimal set instead
     identified: bool  # all possible graphs agree
     contrast: str = ""  # of a categorical source: which level instead of which
+    level: str = ""  # of a categorical target: the one whose share is the outcome
+    probability: float | None = None  # that there is an effect; the mean over all graphs
     share_nonzero: float | None = None  # of resamples
 
     @property
@@ -100,6 +104,7 @@ class Effects:
                 "source": one.source,
                 "target": one.target,
                 "contrast": one.contrast,
+                "level": one.level,
                 "total_min": min(one.total),
                 "total_max": max(one.total),
                 "low": one.low,
@@ -107,6 +112,7 @@ class Effects:
                 "direct_min": min(one.direct),
                 "direct_max": max(one.direct),
                 "identified": one.identified,
+                "probability": one.probability,
             }
             for one in self.effects
         ]
@@ -131,11 +137,14 @@ class Effects:
 
 def _words(one: Effect) -> list[str]:
     total = ", ".join(f"{value:.4g}" for value in one.total)
+    level, contrast = f" = {one.level}" * bool(one.level), f": {one.contrast}" * bool(one.contrast)
     lines = [
-        f"{one.source} -> {one.target}{f': {one.contrast}' if one.contrast else ''}",
+        f"{one.source} -> {one.target}{level}{contrast}",
         f"  total effect   {total}   95% interval {one.low:.4g} to {one.high:.4g}",
     ]
     lines.append(f"  direct effect  {', '.join(f'{value:.4g}' for value in one.direct)}")
+    if one.probability is not None:
+        lines.append(f"  an effect      has probability {one.probability:.2f}; the interval counts graphs without it")
     if one.share_nonzero is not None:
         lines.append(
             f"  resamples      {100 * one.share_nonzero:.0f}% have a nonzero effect in every graph of their "
@@ -159,6 +168,7 @@ def effects(
     basis: str,
     pairs: list[tuple[str, str]] | None = None,
     assumed: Bools | None = None,  # (d, d)
+    doubt: Doubt | None = None,
 ) -> Effects:
     """Return the effects of pairs of columns, or of all pairs with an effect in some possible graph.
 
@@ -171,9 +181,10 @@ def effects(
     graph : over the columns of the table.
     table : the rows to estimate from.
     basis : what kind of rows these are, in words.
-    pairs : names of sources and targets; targets are numeric.
+    pairs : names of sources and targets. Of a categorical target, the outcomes are the shares of its levels.
     assumed : arrows of the graph whose direction is not supported. Those at the source, and at the target for direct
         effects, are tried both ways.
+    doubt : what is known beside the graph; None: intervals are conditional on the graph.
 
     Examples
     --------
@@ -195,11 +206,11 @@ def effects(
             members[node] = [(dag, descendants(dag)) for dag in with_flips(member_dags(given, node), assumed, node)]
         return members[node]
 
-    found, left_out = [], list[str]()
+    found, left_out = list[Effect](), list[str]()
     for source, target in pairs_in_time(wanted, left_out):
         if pairs is None and not any(below[source, target] for _, below in dags(source)):
             continue
-        found += _effects(slopes, table.names, source, target, dags(source), dags(target))
+        found += _effects(slopes, table.names, source, target, dags(source), dags(target), doubt)
     return Effects(effects=tuple(found), basis=basis, n_rows=table.n_rows, left_out="".join(left_out))
 
 
@@ -283,14 +294,8 @@ def column_pairs(pairs: list[tuple[str, str]] | None, table: Statistics) -> list
         return [(i, j) for i in range(table.n_columns) for j in numeric if i != j]
     found = [(table.index(a), table.index(b)) for a, b in pairs]
     for source, target in found:
-        name = table.names[target]
         if source == target:
-            raise DataError(f"'{name}' is both the source and the target", hint="name two variables")
-        if table.levels[target] is not None:
-            raise DataError(
-                f"column '{name}' is categorical, but linear effects need a numeric outcome",
-                hint=f"for probabilities, use --do 'COLUMN=LEVEL' --to {name!r} or result.probabilities(...)",
-            )
+            raise DataError(f"'{table.names[target]}' is both the source and the target", hint="name two variables")
     return found
 
 
@@ -316,38 +321,68 @@ def pairs_in_time(pairs: list[tuple[int, int]], left_out: list[str]) -> Iterator
 
 
 def _effects(
-    slopes: Slopes, names: tuple[str, ...], source: int, target: int, by_source: list[Member], by_target: list[Member]
-) -> list[Effect]:
-    """Collect the different values of one pair over the possible graphs, for each contrast of the source."""
-    values: dict[tuple[int, ...] | None, tuple[Floats, Floats]] = {}
+    slopes: Slopes, names: tuple[str, ...], source: int, target: int, by_source: list[Member], by_target: list[Member],
+    doubt: Doubt | None,
+) -> Iterator[Effect]:  # fmt: skip
+    """Yield the different values of one pair over the possible graphs, for each contrast of the source."""
+    levels, contrasts = slopes.outcomes(target), slopes.contrasts(source)
+    shape = len(contrasts), len(levels)
+    values: dict[tuple[int, ...] | None, Floats] = {}
     fewest: dict[tuple[int, ...] | None, list[int] | None] = {}
-    none = np.zeros(len(slopes.contrasts(source)))
+    low, high, shares = np.full(shape, np.inf), np.full(shape, -np.inf), list[Floats]()
     for dag, below in by_source:
         chosen = optimal_set(dag, source, target, below)
+        fewer = None if chosen is None else minimal_set(dag, source, target, below)
+        if chosen is None and doubt is not None and doubt.is_randomised(source) and doubt.possible(source)[target]:
+            chosen = fewer = []  # it is estimated although the graph has no path
         key = None if chosen is None else tuple(chosen)
-        if key not in values:
-            values[key] = (none, none) if chosen is None else slopes.of(source, target, chosen)
-            fewest[key] = minimal_set(dag, source, target, below)
-    direct = []
-    for dag, _ in by_target:
-        parents = np.flatnonzero(dag[:, target]).tolist()
-        others = [node for node in parents if node != source]
-        direct.append(slopes.of(source, target, others)[0] if source in parents else none)
-    return [
-        Effect(
+        first, last, share, value = _one_graph(slopes, source, target, dag, below, chosen, doubt)
+        low, high = np.minimum(low, first), np.maximum(high, last)
+        shares.append(share)
+        values.setdefault(key, value)
+        fewest.setdefault(key, fewer)
+    direct = [_direct(slopes, source, target, dag) for dag, _ in by_target]
+    randomised = doubt is not None and doubt.is_randomised(source)
+    for k, m in np.ndindex(shape):
+        yield Effect(
             source=names[source],
             target=names[target],
-            contrast=contrast,
-            total=tuple(float(value[k]) for value, _ in values.values()),
-            direct=_distinct(value[k] for value in direct),
-            low=min(float(value[k] - NORMAL_95 * error[k]) for value, error in values.values()),
-            high=max(float(value[k] + NORMAL_95 * error[k]) for value, error in values.values()),
+            contrast=contrasts[k],
+            level=levels[m],
+            total=tuple(float(value[k, m]) for value in values.values()),
+            direct=_distinct(value[k, m] for value in direct),
+            low=float(low[k, m]),
+            high=float(high[k, m]),
             adjust_for=tuple(_named(key, names) for key in values),
             minimal=tuple(_named(fewest[key], names) for key in values),
             identified=len(values) == 1,
+            probability=None if doubt is None or randomised else float(np.mean([share[k, m] for share in shares])),
         )
-        for k, contrast in enumerate(slopes.contrasts(source))
-    ]
+
+
+def _direct(slopes: Slopes, source: int, target: int, dag: Bools) -> Floats:
+    """Return the direct effect in one graph: (contrasts, levels)."""
+    if not dag[source, target]:
+        return np.zeros((len(slopes.contrasts(source)), len(slopes.outcomes(target))))
+    return slopes.of(source, target, [node for node in np.flatnonzero(dag[:, target]).tolist() if node != source])[0]
+
+
+def _one_graph(
+    slopes: Slopes, source: int, target: int, dag: Bools, below: Bools, chosen: list[int] | None, doubt: Doubt | None
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the interval, the probability of an effect, and its value in one graph, each (contrasts, levels)."""
+    none = np.zeros((len(slopes.contrasts(source)), len(slopes.outcomes(target))))
+    if chosen is None and (doubt is None or below[target, source] or not doubt.possible(source)[target]):
+        return none, none, none, none
+    others = np.flatnonzero(dag[:, source]).tolist() if chosen is None else chosen
+    value, error = slopes.of(source, target, others)
+    if doubt is None:
+        return value - NORMAL_95 * error, value + NORMAL_95 * error, none + 1, value
+    direct = chosen is None or bool(dag[source, target])
+    share = doubt.share(source, target, value.ravel(), error.ravel(), slopes.n, direct=direct).reshape(value.shape)
+    ends = [interval(*one) for one in zip(value.ravel(), error.ravel(), share.ravel(), strict=True)]
+    low, high = (np.array(side).reshape(value.shape) for side in zip(*ends, strict=True))
+    return low, high, share, none if chosen is None else value
 
 
 def _named(chosen: Any, names: tuple[str, ...]) -> tuple[str, ...] | None:

@@ -150,7 +150,7 @@ def identified_effects(
             sure = adjustment(supported, member, source, target, table.names)
             ends["supported"] = sure.no_effect or sure.nodes is not None
         if how.nodes is not None:
-            (value,), (error,) = slopes.of(source, target, list(how.nodes))
+            ((value,),), ((error,),) = slopes.of(source, target, list(how.nodes))
             low, high = float(value - NORMAL_95 * error), float(value + NORMAL_95 * error)
             chosen = tuple(table.names[node] for node in how.nodes)
             found.append(IdentifiedEffect(**ends, total=float(value), low=low, high=high, adjust_for=chosen))

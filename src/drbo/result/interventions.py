@@ -16,6 +16,7 @@ from drbo.deadline import current
 from drbo.errors import DataError, name_hint
 from drbo.graph.adjustment import member_dags, optimal_set, with_flips
 from drbo.graph.dag import check_pdag, descendants
+from drbo.result.mixture import Doubt
 
 #: Resamples of the rows behind an interval, and its percentiles.
 RESAMPLES, TAILS = 400, (2.5, 97.5)
@@ -36,7 +37,8 @@ class Probabilities:
     values: tuple[tuple[float, ...], ...]
     low: tuple[float, ...]
     high: tuple[float, ...]
-    adjust_for: tuple[tuple[str, ...] | None, ...]  # None: the source has no effect
+    adjust_for: tuple[tuple[str, ...] | None, ...]  # None: the source has no effect in the graph
+    probability: float | None  # that there is an effect that the graph lacks; None: it has one, or none is possible
     overlap: float  # least share of rows that could be compared with rows of this level
     basis: str
     n_rows: int
@@ -59,6 +61,11 @@ class Probabilities:
         lines.append(f"  adjusted for {'; or '.join(sets)}")
         if len(self.values) > 1:
             lines.append("  open and assumed directions leave it undecided which of these values is right")
+        if self.probability is not None:
+            lines.append(
+                f"  the graph has no effect; one is there with probability {self.probability:.2f}, which the interval "
+                "counts"
+            )
         if self.overlap < 1:
             lines.append(
                 f"  only {100 * self.overlap:.0f}% of the rows resemble a row with {self.source} = {self.level}; "
@@ -77,6 +84,7 @@ def probabilities(
     *,
     basis: str,
     assumed: Bools | None = None,  # (d, d)
+    doubt: Doubt | None = None,
     seed: int = 0,
 ) -> Probabilities:
     """Return the distribution of a categorical column if another one were set to a level.
@@ -97,16 +105,25 @@ def probabilities(
     code = _code(table, cause, level)
     outcomes = np.eye(len(_levels(table, effect)))[table.values[:, effect].astype(np.intp)]  # (n, levels)
     weights = np.ones(table.n_rows) if table.weights is None else table.weights
-    rng = np.random.default_rng(seed)
+    rng, share = np.random.default_rng(seed), None
     found: dict[tuple[int, ...] | None, tuple[Floats, Floats, float]] = {}
     for dag in with_flips(member_dags(given, cause), assumed, cause):
         current().check()
         chosen = optimal_set(dag, cause, effect, descendants(dag))
+        possible = chosen is None and doubt is not None and bool(doubt.possible(cause)[effect])
+        if possible and doubt is not None and doubt.is_randomised(cause):
+            chosen, possible = [], False  # it is estimated although the graph has no path
         key = None if chosen is None else tuple(chosen)
-        if key not in found:
-            alike = np.ones(table.n_rows, dtype=bool) if key is None else table.values[:, cause] == code
-            strata = np.zeros(table.n_rows, dtype=np.intp) if not key else _strata(table, list(key), source)
-            found[key] = _standardised(strata, alike, outcomes, weights, rng)
+        if key in found:
+            continue
+        alike, one = table.values[:, cause] == code, np.zeros(table.n_rows, dtype=np.intp)
+        rows = np.ones(table.n_rows, dtype=bool) if key is None else alike
+        found[key] = _standardised(_strata(table, list(key), source) if key else one, rows, outcomes, weights, rng)
+        if possible and doubt is not None:
+            share = doubt.share_of_categories(cause, effect, table)
+            value, spread, overlap = found[key]
+            other = _standardised(one, alike, outcomes, weights, rng)[1]
+            found[key] = value, np.where(rng.random((RESAMPLES, 1)) < share, other, spread), overlap
     low, high = np.percentile(np.stack([spread for _, spread, _ in found.values()]), TAILS, axis=1)  # (sets, levels)
     return Probabilities(
         source=source, level=level, target=target, levels=_levels(table, effect),
@@ -114,7 +131,7 @@ def probabilities(
         values=tuple(_plain(value) for value, _, _ in found.values()),
         low=_plain(low.min(axis=0)), high=_plain(high.max(axis=0)),
         adjust_for=tuple(None if key is None else tuple(table.names[k] for k in key) for key in found),
-        overlap=min(share for _, _, share in found.values()), basis=basis, n_rows=table.n_rows,
+        probability=share, overlap=min(one for _, _, one in found.values()), basis=basis, n_rows=table.n_rows,
     )  # fmt: skip
 
 

@@ -121,9 +121,12 @@ def _asked_pairs(result: "Result", source: str | None, target: str | None) -> li
 def probabilities_of(result: "Result", X: Any, do: tuple[str, str], target: str, missing: str) -> "Probabilities":
     """Return the distribution of a column if another one were set to a level, in the graphs of a class."""
     from drbo.result.interventions import probabilities
+    from drbo.result.mixture import Doubt
 
     (table, basis), graph = _rows(result, X, missing), result.graph.adjacency
-    return probabilities(graph, table, *do, target, basis=basis, assumed=result.assumed, seed=result.seed)
+    doubt = Doubt(result.constraints, result.p_link, result.table.randomised)
+    options: dict[str, Any] = {"assumed": result.assumed, "doubt": doubt, "seed": result.seed}
+    return probabilities(graph, table, *do, target, basis=basis, **options)
 
 
 def _rows(result: "Result", X: Any, missing: str) -> tuple["Statistics", str]:

@@ -85,6 +85,7 @@ class TableRecord:
     n_effective: float = 0.0  # rows that they are worth, where rows are weighted or grouped; 0: as many
     groups: str = ""  # the column that grouped the rows
     n_groups: int = 0  # 0: rows were not grouped
+    randomised: tuple[str, ...] = ()  # columns that chance alone decided
     sha256: str = ""  # hash of its values, whatever the order of rows and columns; empty: not computed
     audit: Audit = field(default_factory=Audit)  # facts about each column, and findings
 

@@ -46,9 +46,8 @@ if TYPE_CHECKING:
 class Result:
     """The result of a fit: read-only, with everything needed to repeat the fit.
 
-    The answer is ``graph``. If the score cannot distinguish the members of a Markov equivalence class
-    (``score_equivalent``), it is the class, and ``dag`` is one member of it. With ``hidden=True`` it is a partial
-    ancestral graph (PAG); ``dag``, the best DAG, is the answer only if nothing is hidden.
+    The answer is ``graph``: of a score that ties equivalent graphs (``score_equivalent``) the class, with a member
+    ``dag``; with ``hidden=True`` a partial ancestral graph (PAG). ``dag`` is then the best DAG if nothing is hidden.
 
     Examples
     --------
@@ -270,13 +269,11 @@ class Result:
         ``direction`` is supported, assumed or open, and ``ground`` names what supports it; the noise check prefers the
         reverse of a ``contradicted`` edge. The margins are the loss in score, before pruning, if the edge is removed or
         reversed and the rest re-optimised; NaN: no such graph was scored. ``p_forward`` and ``p_backward`` divide
-        ``p_link``, the probability of an edge in either direction, if anything valid can be said about that. After a
-        bootstrap, ``frequency`` is the share of resamples with this edge, ``link_frequency`` in either direction.
+        ``p_link``, the probability of an edge in either direction. After a bootstrap, ``frequency`` is the share of
+        resamples with this edge, ``link_frequency`` in either direction.
 
-        The edges of a PAG have a ``mark_source`` and a ``mark_target``: tail, arrow or circle (docs/guide/hidden.md). A
-        ``visible`` one is supported, and nothing hidden can cause both of its ends. ``direction`` is supported where
-        the knowledge gives the marks, or where tests find them and no other marks score nearly as well; open for two
-        circles. After a bootstrap, ``source_arrow`` and the like are the shares with this mark at this end.
+        The edges of a PAG have a ``mark_source`` and a ``mark_target`` (docs/guide/hidden.md). Nothing hidden causes
+        both ends of a ``visible`` one. After a bootstrap, ``source_arrow`` and the like are shares with this mark.
         """
         return edge_list.table(self)
 
@@ -289,6 +286,11 @@ class Result:
     def targets(self) -> "pd.DataFrame":
         """What each experiment changes: experiment, column, margin, kind; after a bootstrap also the frequency."""
         return edge_list.target_table(self)
+
+    @property
+    def arms(self) -> "pd.DataFrame":
+        """What randomised columns change: means or shares of two arms, and their difference with a 95% interval."""
+        return edge_list.arm_table(self)
 
     def adjacency(self) -> "pd.DataFrame":
         """Return ``dag`` as a data frame of 0 and 1 with named rows and columns: row -> column."""

@@ -17,7 +17,7 @@ class Slopes:
     >>> x[:, 1] += 3 * x[:, 0]
     >>> values, errors = Slopes(Statistics.from_array(x)).of(0, 1, [])
     >>> values.round(), errors.shape
-    (array([3.]), (1,))
+    (array([[3.]]), (1, 1))
     """
 
     def __init__(self, table: Statistics) -> None:
@@ -44,15 +44,25 @@ class Slopes:
         levels = self._levels[node]
         return ("",) if levels is None else tuple(f"{level} instead of {levels[0]}" for level in levels[1:])
 
+    @property
+    def n(self) -> float:
+        """The (effective) number of rows."""
+        return self._rows.n
+
+    def outcomes(self, node: int) -> tuple[str, ...]:
+        """Return the levels of a column whose shares are regressed on others; an empty text for a number."""
+        levels = self._levels[node]
+        return ("",) if levels is None else levels[1:]
+
     def of(self, source: int, target: int, others: list[int]) -> tuple[Floats, Floats]:
-        """Return the slopes of the source and their standard errors, in a regression with an intercept."""
-        own, (goal,) = self._places[source], self._places[target]
+        """Return the slopes (contrasts, outcomes) of the source and their standard errors, in a regression."""
+        own, goals = self._places[source], self._places[target]
         used = [*own, *(place for other in others for place in self._places[other])]
         covariance = self._rows.covariance
-        inner, cross = covariance[np.ix_(used, used)], covariance[used, goal]
+        inner, cross = covariance[np.ix_(used, used)], covariance[np.ix_(used, goals)]
         inverse = np.linalg.pinv(inner, hermitian=True)
         slopes = inverse @ cross
-        left = max(float(covariance[goal, goal] - cross @ slopes), 0.0)
+        left = np.maximum(np.diag(covariance)[goals] - (cross * slopes).sum(axis=0), 0.0)
         freedom = self._rows.n - 1 - len(used)
         if freedom < 1:
             raise DataError(
@@ -60,4 +70,4 @@ class Slopes:
                 hint="use more rows or a sparser graph",
             )
         first = range(len(own))
-        return slopes[first], np.sqrt(left * inverse[first, first] / freedom)
+        return slopes[first], np.sqrt(np.outer(inverse[first, first], left) / freedom)

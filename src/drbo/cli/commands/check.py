@@ -15,6 +15,7 @@ from drbo.cli.pairs import POLICIES, TARGETS, parse_settings
 from drbo.cli.problems import solving_line
 from drbo.cli.table_options import data_options, group_option, policy_of
 from drbo.progress import under_way
+from drbo.result.words.plain_text import shell_line
 
 if TYPE_CHECKING:
     from drbo.table_check import TableCheck, Words
@@ -68,4 +69,7 @@ def _words() -> "Words":
     """Return the options in place of Python arguments."""
     from drbo.table_check import Words
 
-    return Words("--score auto", "'drbo fit'", lambda _: "the command below says so")
+    return Words(
+        "--score auto", "'drbo fit'", lambda _: "the command below says so",
+        lambda name: f"add {shell_line(['--randomised', name])}",
+    )  # fmt: skip

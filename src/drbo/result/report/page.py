@@ -13,6 +13,7 @@ from markupsafe import Markup
 
 from drbo.data.files.files import write_file
 from drbo.deadline import current
+from drbo.result.report.arms import arm_table
 from drbo.result.report.content import Content
 from drbo.result.report.curve import convergence_svg
 from drbo.result.report.drawing import Drawing
@@ -49,6 +50,7 @@ def report_html(result: Result) -> str:
         curve=Markup(convergence_svg(result.search.trace)),
         content=content,
         experiments=matrix(result),
+        arms=arm_table(result),
         result=result,
         settings=setting_rows(result.settings),
     )

@@ -95,7 +95,7 @@ def _strongest(result: Result) -> list[EdgeDirection]:
 
 
 def _says(result: Result, edges: list[EdgeDirection]) -> tuple[str, ...]:
-    d = len(result.names)
+    d, arms = len(result.names), result.table.randomised
     if not edges:
         return (f"In {result.table.n_rows:,} rows, none of the {d} variables is linked to another.",)
     links = [f"{printable(one.cause)}–{printable(one.effect)}" for one in edges]
@@ -108,7 +108,8 @@ def _says(result: Result, edges: list[EdgeDirection]) -> tuple[str, ...]:
             f"{len(links):,} of the {pairs:,} pairs of variables are directly linked{which} {listed(links[:NAMED])}."
         ]
     words += _arrows(edges)
-    alone = [printable(result.names[k]) for k in np.flatnonzero(~(result.dag | result.dag.T).any(axis=0))]
+    linked = np.flatnonzero((result.dag | result.dag.T).any(axis=0))
+    alone = [printable(name) for k, name in enumerate(result.names) if k not in linked and name not in arms]
     if alone:
         words.append(f"Nothing in the table is directly linked to {listed(alone)}.")
     return tuple(words)

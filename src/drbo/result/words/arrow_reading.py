@@ -76,6 +76,7 @@ class ArrowReading(Reading):
             confidence=result.confidence,
             known_class=result.mpdag,
             experiments=self._shown(),
+            randomised=result.table.randomised,
         )
 
     def _shown(self) -> dict[tuple[str, str], str]:
@@ -221,8 +222,12 @@ class ArrowReading(Reading):
         self, table: "Statistics", basis: str, pairs: list[tuple[str, str]] | None, *, one_pair: bool
     ) -> "Effects | Responses":
         from drbo.result.effects import effects
+        from drbo.result.mixture import Doubt
 
-        found = effects(self.result.graph.adjacency, table, basis=basis, pairs=pairs, assumed=self.result.assumed)
+        result = self.result
+        doubt = Doubt(result.constraints, result.p_link, result.table.randomised)
+        options: dict[str, Any] = {"pairs": pairs, "assumed": result.assumed, "doubt": doubt}
+        found = effects(result.graph.adjacency, table, basis=basis, **options)
         return replace(found, effects=tuple(one for one in found.effects if one_pair or any(one.total)))
 
     def resampled_effects(

@@ -46,6 +46,22 @@ def target_table(result: "Result") -> "pd.DataFrame":
     return targets
 
 
+def arm_table(result: "Result") -> "pd.DataFrame":
+    """Return one row per column, or level, and arm that is compared with the first one."""
+    import pandas as pd
+
+    nothing = dict.fromkeys(("label", "value", "rows"))
+    listed = []
+    for one in result.claims.arms:
+        arm, other = (nothing if part is None else vars(part) for part in (one.arm, one.reference))
+        row = {"randomised": one.cause, "column": one.effect, "level": one.level, "arm": arm["label"]}
+        row |= {"value": arm["value"], "rows": arm["rows"], "reference": other["label"]}
+        row |= {"reference_value": other["value"], "reference_rows": other["rows"]}
+        row |= {name: getattr(one, name) for name in ("difference", "low", "high", "adjusted", "adjusted_low")}
+        listed.append(row | {"adjusted_high": one.adjusted_high, "adjusted_for": ", ".join(one.adjusted_for)})
+    return pd.DataFrame(listed)
+
+
 def forward_shares(result: "Result") -> Floats:
     """Return the probability of the drawn direction given each edge; NaN where nothing valid can be said.
 
@@ -56,7 +72,7 @@ def forward_shares(result: "Result") -> Floats:
     for k, ((i, j), one) in enumerate(zip(result.reading.edges, result.directions, strict=True)):
         if one.direction == "open":
             continue
-        if one.ground == "given":
+        if one.ground in ("given", "randomised"):
             shares[k] = 1.0
         elif one.p_forward is not None:
             shares[k] = one.p_forward

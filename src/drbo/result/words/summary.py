@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from drbo.result.files.export import printable
+from drbo.result.words.arm_words import arm_lines
 
 if TYPE_CHECKING:
     from drbo.claims.directions import EdgeDirection
@@ -31,6 +32,7 @@ def summary(result: "Result") -> str:
         *parts.title,
         *_edge_lines(result),
         "",
+        *arm_lines(result),
         *parts.scores,
         f"search       {result.n_evals} evaluations, {result.n_local} local scores computed, {result.seconds:.1f} s",
         *fidelity_lines(result.search),

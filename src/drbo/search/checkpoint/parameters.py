@@ -31,7 +31,8 @@ def plain_parameters(given: Mapping[str, Any], start: npt.ArrayLike | None = Non
     if np.ndim(groups):  # the number of the group of each row
         groups = np.unique(np.asarray(groups), return_inverse=True)[1].tolist()
     weights = np.asarray(design.weights, dtype=float).tolist() if np.ndim(design.weights) else design.weights
-    plain = {"targets": plain_targets(design.targets), "groups": _listed(groups), "weights": _listed(weights)}
+    plain = {"targets": plain_targets(design.targets), "groups": _listed(groups), "weights": _listed(weights),
+             "randomised": list(design.randomised)}  # fmt: skip
     return {
         **{name: given[name] for name in ("preset", "prune", "device")},
         "design": {name: getattr(design, name) for name in NAMED} | plain,
@@ -95,6 +96,8 @@ def _check_design(given: Fields) -> None:
         if given.has(name):
             given.integer(name, 1, MOST_SETTING)
     given.text("control")
+    if not all(type(name) is str for name in given.listed("randomised")):
+        given.refuse("randomised", "be names", "others")
     if given.has("targets") and not all(isinstance(one, dict) for one in given.mapping("targets").values()):
         given.refuse("targets", "be kinds by column", "others")
     for name, number, what in (("groups", int, "whole numbers"), ("weights", float, "numbers")):
