@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from drbo.arrays import Bools, Floats
+from drbo.claims import contrasts
 from drbo.claims.arm_effects import Arm, ArmEffect
 from drbo.claims.claim import Claim, Context, Ruling
+from drbo.claims.contrasts import Estimate
 from drbo.constraints import Constraints
-from drbo.data.statistics import contrasts
-from drbo.data.statistics.contrasts import Estimate
 from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import current
 from drbo.graph.dag import descendants

@@ -6,7 +6,7 @@ import statsmodels.api as sm
 from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint
 
-from drbo.data.statistics import contrasts
+from drbo.claims import contrasts
 
 CASES = ((3, 40, 9, 35), (0, 20, 4, 25), (30, 30, 1, 50))
 
