@@ -270,10 +270,7 @@ class Result:
         reverse of a ``contradicted`` edge. The margins are the loss in score, before pruning, if the edge is removed or
         reversed and the rest re-optimised; NaN: no such graph was scored. ``p_forward`` and ``p_backward`` divide
         ``p_link``, the probability of an edge in either direction. After a bootstrap, ``frequency`` is the share of
-        resamples with this edge, ``link_frequency`` in either direction.
-
-        The edges of a PAG have a ``mark_source`` and a ``mark_target`` (docs/guide/hidden.md). Nothing hidden causes
-        both ends of a ``visible`` one. After a bootstrap, ``source_arrow`` and the like are shares with this mark.
+        resamples with this edge, ``link_frequency`` in either direction. Of a PAG: docs/guide/hidden.md.
         """
         return edge_list.table(self)
 
