@@ -194,7 +194,7 @@ test-lower: ## the core tests with the oldest versions that pyproject.toml allow
 	$(PYTHON) -m venv build/lower/env
 	grep -v '^torch' constraints-lower.txt > build/lower/constraints.txt
 	build/lower/env/bin/$(PIP) -c build/lower/constraints.txt $(LOWER_TORCH) \
-	  ".[torch,plot,parquet]" causal-learn hypothesis packaging polars pytest pytest-xdist statsmodels
+	  ".[torch,plot,parquet,studio]" causal-learn hypothesis packaging polars pytest pytest-xdist statsmodels
 	OMP_NUM_THREADS=1 build/lower/env/bin/python -m pytest -q -p no:cacheprovider -o filterwarnings=default \
 	  -n 2 --dist loadfile -m "not slow" $(LOWER_TESTS)
 	build/lower/env/bin/python .ci/readme.py build/lower/try

@@ -40,6 +40,7 @@ ROOMS = [
     ["pipeline", "refitting", "progress", "fitted", "table_check"],
     ["estimator"],
     ["testing", "judging"],
+    ["studio"],
     ["cli"],
     ["__main__"],
 ]

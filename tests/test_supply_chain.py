@@ -93,7 +93,10 @@ def test_every_requirement_is_pinned_within_its_bounds(requirement):
 
 def test_the_lower_versions_are_the_bounds():
     extras = PROJECT["optional-dependencies"]
-    wanted = [*PROJECT["dependencies"], *(text for name in ("torch", "plot", "parquet") for text in extras[name])]
+    wanted = [
+        *PROJECT["dependencies"],
+        *(text for name in ("torch", "plot", "parquet", "studio") for text in extras[name]),
+    ]
     bounds = {one.name: next(iter(one.specifier)) for one in map(Requirement, wanted)}
     lower = _pins("constraints-lower.txt")
     assert set(lower) == {str(canonicalize_name(name)) for name in bounds}

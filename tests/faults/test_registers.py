@@ -186,6 +186,7 @@ CALLS = {
     "datasets": "sachs",
     "init": "OUT.toml",
     "schema": "",
+    "studio": "TABLE -o OUT --no-browser",
 }
 
 

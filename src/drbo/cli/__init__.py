@@ -34,6 +34,7 @@ from drbo.cli.commands.resume import resume
 from drbo.cli.commands.schema import schema
 from drbo.cli.commands.score import score
 from drbo.cli.commands.simulate import simulate
+from drbo.cli.commands.studio import studio
 from drbo.cli.headings import moved_hint
 from drbo.cli.interrupts import FAILURE, INTERRUPTED, MISUSE, NO_RESULT, timed
 from drbo.cli.messages import OutputError, answer_error, put, ready_streams, say, say_error, say_warning
@@ -153,6 +154,7 @@ for command in (
     fit,
     resume,
     demo,
+    studio,
     check,
     report,
     export,

@@ -57,6 +57,7 @@ SHAPES: dict[str, dict[str, Any]] = {
         "name?": TEXT, "description?": TEXT, "source?": TEXT, "names?": _TEXTS, "edges?": _PAIRS, "files?": _TEXTS,
     },
     "init": _FILES,
+    "studio": {"address": TEXT, "folder": TEXT},
     "schema": {"exit_codes": "object", "error": "object", "commands": "object"},
 }  # fmt: skip
 ERROR = {"error": TEXT, "hint": "string?", "column": "string?", "details": _TEXTS}

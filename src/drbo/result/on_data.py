@@ -44,11 +44,11 @@ def has_seen(result: "Result", X: Any) -> bool:
 def score_of(result: "Result", graph: npt.ArrayLike, X: Any, score: Any) -> float:
     """Return the score of a DAG (d, d) on a table, with the score and the options of a result."""
     dag = check_dag(graph, result.names)
-    evaluator, job = _evaluator(result, X, score)
+    evaluator, job = evaluator_on(result, X, score)
     return float(evaluator.evaluate_one(dag[np.ix_(job.columns, job.columns)]).scores[0])
 
 
-def _evaluator(result: "Result", X: Any, score: Any = None) -> "tuple[Evaluator, Canonical]":
+def evaluator_on(result: "Result", X: Any, score: Any = None) -> "tuple[Evaluator, Canonical]":
     """Return an evaluator of the score of a result on a table, and the order of its columns."""
     from drbo.data.statistics.canonical import Canonical
     from drbo.scores.named import score_of_file
@@ -68,7 +68,7 @@ def drawn_classes(result: "Result", X: Any, count: int) -> tuple[list[tuple[floa
     from drbo.claims.experiments import class_of, experiment_record
     from drbo.claims.probabilities.graph_draws import drawn_dags
 
-    evaluator, job = _evaluator(result, X)
+    evaluator, job = evaluator_on(result, X)
     given = result.constraints
     limits, best = given.permuted(job.columns), result.dag[np.ix_(job.columns, job.columns)]
     draws = drawn_dags(evaluator, limits, best, result.settings.get("expected_parents"), count, result.seed)

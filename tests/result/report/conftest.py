@@ -73,7 +73,9 @@ class Browser:
             self.complaints.append(str([argument.get("value") for argument in params["args"]]))
         return message
 
-    def open(self, path: Path, width: int = 1280, height: int = 900, dark: bool = False, script: bool = True) -> None:
+    def open(
+        self, place: Path | str, width: int = 1280, height: int = 900, dark: bool = False, script: bool = True
+    ) -> None:
         self.complaints.clear()
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.send("Emulation.setEmulatedMedia", features=scheme, media="")
@@ -81,7 +83,7 @@ class Browser:
         self.send(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
         )
-        self.send("Page.navigate", url=path.as_uri())
+        self.send("Page.navigate", url=place if isinstance(place, str) else place.as_uri())
         while self._receive().get("method") != "Page.loadEventFired":
             pass
 

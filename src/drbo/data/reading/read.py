@@ -40,9 +40,9 @@ KINDS = (
     FileKind((".npz",), "drbo.data.reading.numpy_file:NumpySource"),
     FileKind((".npy",), "drbo.data.reading.numpy_file:NumpySource", b"\x93NUMPY"),
 )
-_ENDINGS = {ending: kind for kind in KINDS for ending in kind.endings}
+ENDINGS = {ending: kind for kind in KINDS for ending in kind.endings}
 _SHOWN = f"{', '.join(_TEXT)} (each also with .gz), " + ", ".join(
-    ending for ending in _ENDINGS if not ending.startswith(_TEXT)
+    ending for ending in ENDINGS if not ending.startswith(_TEXT)
 )
 _PIECE = 2**20
 
@@ -125,7 +125,7 @@ def _reader(path: Path) -> type[FileSource]:
         raise DataError(f"'{path}' is not a regular file", hint="save its content to a regular file first")
     name = path.name.lower()
     plain = name.removesuffix(".gz")
-    kind = _ENDINGS.get(Path(plain).suffix + name[len(plain) :])
+    kind = ENDINGS.get(Path(plain).suffix + name[len(plain) :])
     if kind is None:
         raise DataError(f"file '{path}' has an unknown extension; allowed are {_SHOWN}", hint="save the table as CSV")
     module, _, reader = kind.reader.partition(":")

@@ -43,7 +43,7 @@ def report_html(result: Result) -> str:
     current().check(WRITING_SECONDS * (len(drawing.labels) + len(drawing.lines)))
     return rendered(
         "report.html.jinja",
-        ("report.js", LIBRARY),
+        (LIBRARY, "graph.js", "report.js"),
         (LIBRARY_STYLE,),
         data=Markup(embedded(graph_data(drawing, content))),
         graph=Markup(drawing.svg(f"The graph: {content.headline}")),
@@ -65,7 +65,7 @@ def rendered(template: str, programs: tuple[str, ...], styles: tuple[str, ...] =
     programs : files of JavaScript. The page finds their texts in ``programs``, by file.
     styles : texts of styles that a program adds.
     """
-    style, texts = _source("report.css"), {name: _source(name) for name in programs}
+    style, texts = source_of_page("report.css"), {name: source_of_page(name) for name in programs}
     return _template(template).render(
         policy=_policy([style, *styles], list(texts.values())),
         style=Markup(style),
@@ -183,22 +183,24 @@ def _template(name: str) -> jinja2.Template:
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, finalize=_without_controls
     )
     environment.filters["bars"] = _bars
-    return environment.from_string(_source(name))
+    return environment.from_string(source_of_page(name))
 
 
 @cache
-def _source(name: str) -> str:
+def source_of_page(name: str) -> str:
+    """Return the text of a file that a page is made of."""
     return HERE.joinpath(name).read_text(encoding="utf-8")
 
 
 def _policy(styles: list[str], programs: list[str]) -> str:
     """Return a content security policy that allows these texts, pictures inside the page, and nothing else."""
-    allowed = [" ".join(f"'{_hash(text)}'" for text in texts) for texts in (styles, programs)]
+    allowed = [" ".join(f"'{text_hash(text)}'" for text in texts) for texts in (styles, programs)]
     return (
         f"default-src 'none'; style-src {allowed[0]}; script-src {allowed[1]}; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
 
 
-def _hash(text: str) -> str:
+def text_hash(text: str) -> str:
+    """Return what a policy allows a text by."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
