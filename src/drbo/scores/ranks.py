@@ -1,10 +1,8 @@
 """Linear-Gaussian BIC of normal scores of ranks."""
 
-from dataclasses import replace
 from typing import Any, NoReturn
 
 from drbo.data.statistics.statistics import Statistics
-from drbo.data.statistics.units import ranked
 from drbo.errors import ScoreError
 from drbo.scores.linear import BicNV
 
@@ -47,8 +45,7 @@ class BicRanks(BicNV):
     @staticmethod
     def scales(table: Statistics) -> Statistics:
         """Return the table with the normal scores of its columns in their place."""
-        categorical = [j for j, kind in enumerate(table.kinds) if kind == "categorical"]
-        return replace(table, values=ranked(table.values, categorical, table.weights))
+        return table.ranks
 
     @classmethod
     def from_covariance(cls, *_args: Any, **_options: Any) -> NoReturn:

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from drbo import DrBO, Knowledge
-from drbo.claims.checks.second_opinion import NOT_LINKED, REVERSED, SecondOpinion, ranks_of
+from drbo.claims.checks.second_opinion import NOT_LINKED, REVERSED, SecondOpinion
 from drbo.data.statistics.statistics import Statistics
 from drbo.scores.linear import BicNV
 from tests.claims.contexts import context_of
@@ -69,4 +69,4 @@ def test_categories_keep_their_codes(kind):
     table = Statistics(
         np.array([[0.0], [1.0], [5.0]]), ("a",), (kind,), (None if kind == "numeric" else tuple("xyzuvw"),)
     )
-    assert (ranks_of(table).values == table.values).all() == (kind == "categorical")
+    assert (table.ranks.values == table.values).all() == (kind == "categorical")

@@ -5,8 +5,6 @@ bounded column makes two columns look less correlated than they are. Ranks undo 
 only if the graph of the ranks has the same link and does not have it the other way round.
 """
 
-from dataclasses import replace
-
 import numpy as np
 
 from drbo.claims.claim import SEED, Claim, Context, Ruling
@@ -14,7 +12,6 @@ from drbo.claims.denial import Denial, Ground
 from drbo.claims.refits.warm import warm_searches
 from drbo.claims.why import mpdag
 from drbo.data.statistics.statistics import Statistics
-from drbo.data.statistics.units import ranked
 
 #: What is said about an arrow that the graph of the ranks lacks, or has the other way round.
 NOT_LINKED = "The class has this direction, but normal scores of ranks do not link the two columns."
@@ -42,7 +39,7 @@ class SecondOpinion(Claim):
     def run(self, context: Context) -> Ruling:
         inquiry, dag = context.inquiry, context.answer.dag
         assert inquiry.refit is not None
-        ranks = ranks_of(context.table.complete_rows)
+        ranks = context.table.complete_rows.ranks
         score, _, outcome = inquiry.refit.on(ranks, SEED, dag, warm_searches(len(dag), ranks.n_rows))
         found = outcome.best.dags[0]
         other = mpdag(found, inquiry.constraints) if score.score_equivalent else found
@@ -62,16 +59,3 @@ def _has_scales(rows: Statistics) -> bool:
     return any(
         kind == "numeric" and len(np.unique(rows.values[:, j])) > TWO_VALUES for j, kind in enumerate(rows.kinds)
     )
-
-
-def ranks_of(table: Statistics) -> Statistics:
-    """Return a table whose numeric columns are normal scores of their ranks.
-
-    Examples
-    --------
-    >>> table = Statistics.from_array([[1.0, 5.0], [2.0, 70.0], [900.0, 6.0]])
-    >>> ranks_of(table).values.round(2).tolist()
-    [[-0.97, -0.97], [0.0, 0.97], [0.97, 0.0]]
-    """
-    categorical = [j for j, kind in enumerate(table.kinds) if kind == "categorical"]
-    return replace(table, values=ranked(table.values, categorical))

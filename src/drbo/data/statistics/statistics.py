@@ -21,7 +21,7 @@ from drbo.data.statistics.blocks import gathered, is_large, row_blocks
 from drbo.data.statistics.content_order import column_order, row_order
 from drbo.data.statistics.moments import Moments, complete_moments, moments
 from drbo.data.statistics.sums import BasisSums, Sums
-from drbo.data.statistics.units import UNIT_DIGITS
+from drbo.data.statistics.units import UNIT_DIGITS, ranked
 from drbo.deadline import current
 from drbo.errors import DataError, name_hint
 
@@ -246,6 +246,12 @@ class Statistics:
             return self
         rows = self.take(np.flatnonzero(self.experiments.control), np.arange(self.n_columns))
         return replace(rows, experiments=None)
+
+    @property
+    def ranks(self) -> "Statistics":
+        """The table with the normal scores of the ranks of every numeric column in its place."""
+        categorical = [j for j, kind in enumerate(self.kinds) if kind == "categorical"]
+        return replace(self, values=ranked(self.values, categorical, self.weights))
 
     @property
     def rows_here(self) -> "Statistics":
