@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from drbo.claims.record import CheckedEdge, Claims, Margins, NoiseCheck, Proof, RankedClass
+from drbo.claims.record import CheckedEdge, Claims, ConfirmedEdge, Margins, NoiseCheck, Proof, RankedClass
 from drbo.claims.refits.confidence import Confidence
 from drbo.data.checks.facts import Audit, ColumnFacts, Finding
 from drbo.graph.dag import dag_to_cpdag
@@ -16,7 +16,7 @@ from drbo.result.result import Result
 from drbo.result.words.answer import told_by
 from drbo.scores.registry import SCORES, score_class
 
-PARTS = ("margins", "classes", "over", "posterior", "prior", "noise", "made", "experiments")
+PARTS = ("margins", "classes", "over", "posterior", "prior", "noise", "halves", "made", "experiments")
 #: Records of a result, and what their fields are called here.
 RECORDS: dict[str, tuple[type, dict[str, str]]] = {
     "scoring": (
@@ -126,6 +126,7 @@ def full_result(**changes: Any) -> Result:
                 check=NoiseCheck("forward", "additive", 0.4, 1e-9, 0.6, 0.01, 0.5, 0.96),
             ),
         ),
+        "halves": (ConfirmedEdge(cause='"q"', effect=FULL_NAMES[2], confirmed=6, tried=8),),
         "evidence_scale": 2.0,
         "proof": Proof(upper_bound=-400.5, tolerance=1e-9, valid_for="all DAGs on 4 columns"),
         "confidence": shares([dag_to_cpdag(FULL_DAG), FULL_SEARCHED], FULL_NAMES, seed=3, asked=4),

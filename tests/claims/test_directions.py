@@ -134,6 +134,14 @@ def test_the_noise_check_supports_and_contradicts_and_never_flips(curved):
     assert "contradicts this arrow: dose -> effect fits" in wrong.sentence
 
 
+def test_an_experiment_supports_no_arrow_whose_residuals_prefer_the_reverse(curved):
+    backward, known = np.array([[0, 0], [1, 0]], dtype=bool), np.array([[0, 0], [1, 0]], dtype=bool)
+    shown = {("effect", "dose"): "Experiment 'hot' changes it."}
+    found = _directions(curved, backward, experiments=shown, known_class=known)["effect", "dose"]
+    assert (found.direction, found.ground, found.contradicted) == ("assumed", "", True)
+    assert found.p_forward < 0.1
+
+
 def test_an_open_edge_has_no_probability(curved):
     backward = np.array([[0, 0], [1, 0]], dtype=bool)
     found = _directions(curved, backward)["effect", "dose"]

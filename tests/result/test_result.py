@@ -23,13 +23,14 @@ class TestGraph:
         table = result.edges()
         assert list(table) == [
             *("source", "target", "weight", "standardised_weight", "directed", "direction", "ground", "contradicted"),
-            *("margin_removed", "margin_reversed", "p_link", "p_forward", "p_backward"),
+            *("stable", "margin_removed", "margin_reversed", "p_link", "p_forward", "p_backward"),
             *("reason", "frequency", "link_frequency"),
         ]
         assert table["margin_removed"].tolist() == result.margins.removed[FULL_DAG].tolist()
         assert table["p_link"].tolist() == result.p_link[FULL_DAG].tolist()
         assert table["direction"].tolist() == ["open", "supported", "supported"]
         assert table["ground"].tolist() == ["", "noise-check", "class"]
+        np.testing.assert_array_equal(table["stable"], [np.nan, np.nan, 0.75])
         assert table["reason"].tolist()[:2] == ["tie", "noise check"]
         assert table["frequency"].tolist() == [0.5, 1.0, 1.0]  # a - b,c is directed in the other resample
         assert table["link_frequency"].tolist() == [1.0, 1.0, 1.0]
@@ -49,7 +50,7 @@ class TestGraph:
         assert not full_result(score_equivalent=False).undirected.any()
 
     def test_edges_without_weights(self):
-        bare = dict.fromkeys(("weights", "standardised_weights", "margins", "posterior", "confidence"))
+        bare = dict.fromkeys(("weights", "standardised_weights", "margins", "posterior", "confidence")) | {"halves": ()}
         columns = ["source", "target", "directed", "direction", "ground", "contradicted", "reason"]
         assert list(full_result(**bare).edges()) == columns
         assert list(full_result(dag=np.zeros((4, 4))).edges().index) == []

@@ -144,6 +144,16 @@ class CheckedEdge:
     left_out: bool = False  # it could have been made with more rows or fewer causes; else it does not apply
 
 
+@dataclass(frozen=True, kw_only=True)
+class ConfirmedEdge:
+    """How many halves of the rows support an arrow that no other check denies."""
+
+    cause: str
+    effect: str
+    confirmed: int
+    tried: int  # counting ends when the verdict is certain
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AncestralRecord:
     """The maximal ancestral graph of a search that allows hidden causes."""
@@ -259,6 +269,7 @@ class Claims:
     posterior: Matrix | None = None  # (d, d) probability of each edge, where the score is a log evidence
     prior: str = ""  # of the posterior, in words
     noise: tuple[CheckedEdge, ...] = ()  # the noise check of each edge after pruning
+    halves: tuple[ConfirmedEdge, ...] = ()  # how many halves of the rows support arrows
     denials: tuple[Denial, ...] = ()  # what speaks against the directions of edges after pruning
     made: tuple[ClaimRecord, ...] = ()  # which claims were made
     experiments: ExperimentRecord | None = None  # where the rows come from several
@@ -269,6 +280,7 @@ class Claims:
         named = {
             "classes": {name for other in self.classes for edge in other.edges for name in edge},
             "noise": {name for one in self.noise for name in (one.cause, one.effect)},
+            "halves": {name for one in self.halves for name in (one.cause, one.effect)},
             "denials": {name for one in self.denials for name in (one.cause, one.effect)},
             "arms": {name for one in self.arms for name in (one.cause, one.effect, *one.adjusted_for)},
         }

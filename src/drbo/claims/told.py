@@ -9,6 +9,7 @@ from drbo.claims.checks.alternatives import BestClasses, EdgeMargins, Posterior
 from drbo.claims.checks.arms import RandomisedArms
 from drbo.claims.checks.experiment_check import Mechanisms
 from drbo.claims.checks.noise_check import NoiseClaim
+from drbo.claims.checks.stability import Stability
 from drbo.claims.denial import in_order
 from drbo.claims.record import Arrange, Claims, RankedClass
 from drbo.claims.runner import Rulings
@@ -38,6 +39,7 @@ def claims_of(answer: Answer, rulings: Rulings, restored: Arrange, names: Sequen
         posterior=None if posterior is None else back(posterior.probability),
         prior="" if posterior is None else posterior.prior,
         noise=in_order(records.get(NoiseClaim.name, ()), names),
+        halves=in_order(records.get(Stability.name, ()), names),
         denials=in_order(rulings.denials, names),
         made=rulings.made,
         experiments=records.get(Mechanisms.name, answer.experiments),

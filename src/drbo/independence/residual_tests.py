@@ -1,4 +1,7 @@
-"""Tests whether residuals are independent of the parents of a family, for many families of one table."""
+"""Tests whether residuals are independent of the parents of a family, for many families of one table.
+
+The module is long because all tests share the fits that are remembered.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple

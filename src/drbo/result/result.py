@@ -267,10 +267,11 @@ class Result:
         """Return the edges of ``dag``.
 
         ``direction`` is supported, assumed or open, and ``ground`` names what supports it; the noise check prefers the
-        reverse of a ``contradicted`` edge. The margins are the loss in score, before pruning, if the edge is removed or
-        reversed and the rest re-optimised; NaN: no such graph was scored. ``p_forward`` and ``p_backward`` divide
-        ``p_link``, the probability of an edge in either direction. After a bootstrap, ``frequency`` is the share of
-        resamples with this edge, ``link_frequency`` in either direction. Of a PAG: docs/guide/hidden.md.
+        reverse of a ``contradicted`` edge. ``stable`` is the share of halves of the rows with the arrow. The margins
+        are the loss in score, before pruning, if the edge is removed or reversed and the rest re-optimised; NaN: no
+        such graph was scored. ``p_forward`` and ``p_backward`` divide ``p_link``, where that is valid. After a
+        bootstrap, ``frequency`` is the share of resamples with this edge, ``link_frequency`` in either direction. Of a
+        PAG: docs/guide/hidden.md.
         """
         return edge_list.table(self)
 

@@ -417,6 +417,10 @@ def test_a_class_arrow_with_a_likely_reverse_is_denied(rng):
     found = noise_checks(TableTests(Statistics.from_array(np.column_stack([y, x]), ["y", "x"])), FORWARD)[0]
     weak = replace(found, check=replace(found.check, verdict="undecided"))
     assert weak.check.probability < 0.5
-    assert "opposite one more likely" in against_class([weak], families=False)[0].sentence
+    [denial] = against_class([weak], families=False)
+    assert (denial.grounds, denial.sentence) == (
+        ("experiment", "class"),
+        "The residuals make the opposite direction more likely.",
+    )
     silent = replace(weak, check=replace(weak.check, probability=None))
     assert against_class([silent], families=False) == ()

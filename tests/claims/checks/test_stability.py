@@ -81,6 +81,10 @@ def test_clear_arrows_are_confirmed_in_tables_of_every_kind(rng, kind):
     result = _fit(frame, score="bic-nv" if kind == "numbers" else "auto")
     assert next(one for one in result.claims.made if one.name == "stability").status == "ran"
     assert _denied(result) == {}
+    counted = {(one.cause, one.effect): (one.confirmed, one.tried) for one in result.claims.halves}
+    assert set(counted) == {(i, "d") for i in "abc"}
+    assert all(LEAST <= confirmed <= tried <= HALVES for confirmed, tried in counted.values())
+    assert result.edges()["stable"].tolist() == [confirmed / tried for confirmed, tried in counted.values()]
     assert {(one.cause, one.effect, one.ground) for one in result.directions} == {(i, "d", "class") for i in "abc"}
 
 
@@ -133,7 +137,10 @@ def test_halves_are_asked_only_about_arrows_that_are_not_decided(monkeypatch):
     monkeypatch.setattr(stability, "_leaning", lambda *_: set())
     record, denied, _ = Stability().run(WHOLE)
     lost = HALVES - LEAST + 1
-    assert record == {("a", "c"): (LEAST, LEAST), ("b", "c"): (0, lost)}
+    assert {(one.cause, one.effect): (one.confirmed, one.tried) for one in record} == {
+        ("a", "c"): (LEAST, LEAST),
+        ("b", "c"): (0, lost),
+    }
     assert [("b", "c") in arrows for arrows in asked] == [True] * lost + [False] * (LEAST - lost)
     assert {(one.cause, one.effect) for one in denied} == {("b", "c")}
 

@@ -291,6 +291,7 @@ class NoiseClaim(ResidualClaim):
     """The claim that residuals tell the direction of an arrow, or at least do not speak against it."""
 
     name, title = "noise check", "the noise check"
+    denies = ("experiment", "class")
 
     def run(self, context: Context) -> Ruling:
         regression, checks = context.score.regression, context.answer.checks
@@ -300,26 +301,31 @@ class NoiseClaim(ResidualClaim):
 
 
 def against_class(checks: Iterable[CheckedEdge], *, families: bool) -> tuple[Denial, ...]:
-    """Return what noise checks say against arrows of the class: the reverse fits or is likely, or a family fails.
+    """Return what noise checks say against arrows: the reverse fits or is likely, or a family fails.
+
+    A reverse that fits or is likely speaks against what experiments show, too: an arrow is not supported in a row whose
+    ``p_forward`` prefers the reverse.
 
     ``families``: an arrow also needs a family that passes its residual check (p > 0.05). Nonlinear scores need that:
     their class arrows are often artefacts of a noise model that does not fit.
     """
     found = []
     for one in checks:
-        told: dict[str, Any] = {"cause": one.cause, "effect": one.effect, "grounds": NoiseClaim.denies}
-        verdict = None if one.check is None else one.check.verdict
+        verdict, likely = (None, 1.0) if one.check is None else (one.check.verdict, one.check.probability or 1.0)
+        reverse = verdict == "reverse" or likely < SHOWN_PROBABILITY
+        grounds = NoiseClaim.denies if reverse else ResidualClaim.denies
+        told: dict[str, Any] = {"cause": one.cause, "effect": one.effect, "grounds": grounds}
         fails = families and (one.check is None or one.check.p_value_family <= FAMILY_LEVEL)
         if one.left_out:
             words = "The class has this direction, but the residuals were not checked."
             found.append(Denial(**told, claim=NoiseClaim.name, sentence=words))
         elif verdict == "reverse" or (fails and verdict == "neither"):
             found.append(Denial(**told, claim=NoiseClaim.name, sentence="The score prefers this direction."))
-        elif fails:
+        elif fails and not reverse:
             words = f"The class has this direction, but '{one.effect}' did not pass its residual check."
             found.append(Denial(**told, claim=NoiseClaim.name, sentence=words))
-        elif one.check is not None and (one.check.probability or 1.0) < SHOWN_PROBABILITY:
-            words = "The class has this direction, but the residuals make the opposite one more likely."
+        elif reverse:
+            words = "The residuals make the opposite direction more likely."
             found.append(Denial(**told, claim=NoiseClaim.name, sentence=words))
     return tuple(found)
 

@@ -15,6 +15,7 @@ from drbo.claims.answer.stages import STAGES, Answer
 from drbo.claims.checks.noise_check import NoiseChecks, NoiseClaim
 from drbo.claims.claim import SEED, Claim, Context, Inquiry, Ruling, denials
 from drbo.claims.denial import Ground
+from drbo.claims.record import ConfirmedEdge
 from drbo.claims.refits.warm import warm_searches
 from drbo.claims.runner import run_claims
 from drbo.claims.verdicts import supported
@@ -62,7 +63,8 @@ class Stability(Claim):
             found = set(supported(half)) | _leaning(half, context, asked)
             counts |= {arrow: (counts[arrow][0] + (arrow in found), k + 1) for arrow in asked}
         unstable = {arrow: UNSTABLE.format(n, tried) for arrow, (n, tried) in counts.items() if n < LEAST}
-        return Ruling(counts, denials(self, unstable))
+        told = (ConfirmedEdge(cause=i, effect=j, confirmed=n, tried=k) for (i, j), (n, k) in counts.items())
+        return Ruling(tuple(told), denials(self, unstable))
 
 
 def _is_undecided(count: int, tried: int) -> bool:

@@ -39,6 +39,9 @@ COLUMNS = {
     "ground": EdgeColumn(
         "ground", "what supports the direction: given by you, noise check, or class (see the details)"
     ),
+    "stable": EdgeColumn(
+        "stable", "share of halves of the rows that support the arrow; blank if nothing else does", ".2f"
+    ),
     "weight": EdgeColumn(
         "weight", "change in the effect per unit of the cause, with its other causes held fixed", "+.3g"
     ),

@@ -112,7 +112,15 @@ class ArrowReading(Reading):
             "direction": [one.direction for one in told],
             "ground": [one.ground for one in told],
             "contradicted": [one.contradicted for one in told],
+            **self._halves(),
         }
+
+    def _halves(self) -> dict[str, Any]:
+        """Return the share of halves of the rows that support each arrow, where that was asked of any."""
+        found = {(one.cause, one.effect): one.confirmed / one.tried for one in self.result.claims.halves}
+        return (
+            {"stable": [found.get((one.cause, one.effect), np.nan) for one in self.result.directions]} if found else {}
+        )
 
     def shares(self, confidence: Confidence) -> dict[str, Any]:
         source, target = np.nonzero(self.result.dag)
