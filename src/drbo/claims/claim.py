@@ -144,7 +144,7 @@ class Claim(ABC):
 class ResidualClaim(Claim):
     """A claim that tests the residuals of the rows at the arrows of the class."""
 
-    denies = ("class",)
+    denies: ClassVar[tuple[Ground, ...]] = ("class",)
 
     def relevant(self, context: Context) -> bool:
         return context.has_arrows and context.inquiry.control.n_rows > 0

@@ -4,6 +4,7 @@ from drbo.claims.checks.alternatives import BestClasses, EdgeMargins, Posterior
 from drbo.claims.checks.arms import RandomisedArms
 from drbo.claims.checks.collider_check import ColliderCheck
 from drbo.claims.checks.experiment_check import Mechanisms
+from drbo.claims.checks.formula_check import Formulas
 from drbo.claims.checks.hidden_check import HiddenCauses
 from drbo.claims.checks.hidden_driver import HiddenDrivers
 from drbo.claims.checks.hidden_tests import HiddenTests
@@ -27,6 +28,7 @@ CLAIMS: tuple[Claim, ...] = (
     RandomisedArms(),
     Plausibility(),
     Unfollowed(),
+    Formulas(),
     ColliderCheck(),
     HiddenCauses(),
     HiddenTests(),

@@ -222,6 +222,13 @@ class ResidualTests:
         ends = [self._fits.residual(end, before) if before else self._fits.values[:, end] for end in (cause, effect)]
         return classes_gain(ends[0], ends[1], self._fits.residual(effect, after))
 
+    def left(self, node: int, parents: Sequence[int]) -> float:
+        """Return the share of the variance of a column that others leave."""
+        if not parents:
+            return 1.0
+        residual = self._plain_residual(node, tuple(sorted(parents)), "additive")
+        return float(residual.var() / self._fits.values[:, node].var())
+
     def normality(self, node: int, parents: Sequence[int]) -> float:
         """Return the p-value of normal residuals of a family (:func:`normality`)."""
         return normality(self._plain_residual(node, tuple(sorted(parents)), "additive"))
@@ -272,12 +279,12 @@ class TableTests:
 
     def __init__(self, table: Statistics, seed: int = 0) -> None:
         self.names = table.names
-        self.values, self.categorical, self._fine, self.testable, self._serial = Sample.of(table, seed, current().check)
+        self.values, self.categorical, self.fine, self.testable, self._serial = Sample.of(table, seed, current().check)
         self._by: dict[Regression, ResidualTests] = {}
 
     def untestable(self, column: int) -> str:
         """Return why a column is not tested, in words that follow its name."""
-        if self._fine[column]:
+        if self.fine[column]:
             return "piles up at an end of its range"
         return f"is categorical or has fewer than {MIN_DISTINCT} distinct values"
 
