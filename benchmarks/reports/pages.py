@@ -30,6 +30,7 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("README.md", "real tables", "real_known", real_tables.line),
     ("paper/paper.md", "real tables", "real_known", real_tables.sentence),
     ("docs/evidence/trust.md", "track record", "real_known", real_tables.record),
+    ("docs/reference/directions.md", "real tables", "real_known", real_tables.opening),
     ("docs/evidence/scores.md", "null test", "null", scores.null_test),
     ("docs/evidence/scores.md", "noise of other shapes", "nongaussian", scores.nongaussian),
     ("docs/evidence/scores.md", "real tables", "real_tables", scores.real_tables),

@@ -66,6 +66,11 @@ SENTENCE = """*Arrows of real tables.* Of the arrows at columns that nothing els
 {count} real tables, {supported} that it calls supported leave these columns, as they should, and {assumed} that it only
 assumes. Names were replaced, so that none could help.
 """
+#: And for the page that lists the checks of directions.
+OPENING = """Of the arrows at columns that nothing else causes, such as age and sex, in {count} real tables, {supported}
+supported ones leave these columns, as they should, and {assumed} assumed ones. Names were replaced, so that none could
+help ([all figures](../results/real-tables.md)).
+"""
 NOTHING = "Nothing was measured yet.\n"
 #: What supports arrows of tables from experiments.
 GROUNDS = ("experiment", "class", "noise-check")
@@ -136,6 +141,11 @@ def line(rows: list[Row], words: str = LINE) -> str:
 def sentence(rows: list[Row]) -> str:
     """Return the sentence of the software paper."""
     return line(rows, SENTENCE)
+
+
+def opening(rows: list[Row]) -> str:
+    """Return how often supported arrows are right, for the page that lists the checks."""
+    return line(rows, OPENING)
 
 
 def tiers(rows: list[Row]) -> str:

@@ -10,6 +10,7 @@ from benchmarks.reports.real_tables import (
     hard_pairs,
     kinds,
     line,
+    opening,
     pairs,
     record,
     returns,
@@ -59,6 +60,7 @@ def test_the_track_record_leaves_the_scores_out():
     assert "| supported | 1 of 2" in record(RUNS)
     assert "score" not in record(RUNS)
     assert "in 2 real tables, 1 of 2 that it calls supported" in " ".join(line(RUNS).split())
+    assert "in 2 real tables, 1 of 2 supported ones leave" in " ".join(opening(RUNS).split())
 
 
 def test_an_arrow_is_supported_again_if_the_other_run_has_it():
