@@ -444,6 +444,20 @@ class CountSteps(Steps):
         max_parents: Ints,
     ) -> None: ...
 
+class BlockSteps(Steps):
+    def __init__(
+        self,
+        grams: Floats,  # (G, D, D)
+        firsts: Ints,  # (d + 1,) where the columns of each variable begin
+        group: Ints,  # (d,)
+        rows: Floats,  # (d,)
+        prices: Floats,  # (d, d), as in RegressionSteps
+        allowed: Flags,
+        required: Flags,
+        max_parents: Ints,
+        collinear: float,  # a share of variance at or below this makes a column collinear with the parents
+    ) -> None: ...
+
 class NonGaussianSteps(Steps):
     def __init__(
         self,

@@ -141,6 +141,24 @@ class GramForm(_Regressions):
         return weights
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BlockForm(_Regressions):
+    """Regressions of blocks of columns, such as the indicators of a category, on other blocks.
+
+    With S the covariance of a node's columns given those of its parents, a family adds ``-rows ln |S|`` to the score,
+    beside its price.
+    """
+
+    grams: tuple[Floats, ...]  # (D, D) for each group of nodes that share their rows
+    firsts: Ints  # (d + 1,) where the columns of each variable begin
+    group_of: Ints  # (d,)
+    rows: Floats  # (d,)
+    log_scales: Floats  # (G, d) the logs of the variances by which its columns were divided, in sum
+    prices: Floats
+
+    tabled, has_logs = False, True
+
+
 class NoisyRows(NamedTuple):
     """The rows of some nodes, whose residuals may have noise of any shape."""
 
@@ -197,7 +215,7 @@ class CountForm(_Form):
 
 
 #: The forms that there are.
-Form = GramForm | RowForm | CountForm
+Form = GramForm | BlockForm | RowForm | CountForm
 
 
 class Gaussian(NamedTuple):

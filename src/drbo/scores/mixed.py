@@ -14,6 +14,7 @@ from drbo.scores.base import Score
 from drbo.scores.bge import check_not_constant, log_pivots
 from drbo.scores.discrete import PARAMETER_CAP, configuration_counts
 from drbo.scores.families import Families, row_groups
+from drbo.scores.forms import BlockForm, Form, GramForm
 
 #: Added to the diagonal of a correlation matrix: collinear columns and perfect fits stay finite, and ties stay ties.
 RIDGE = 1e-10
@@ -120,6 +121,29 @@ class DegenerateGaussian(Score):
     def parameters(self, families: Families) -> npt.NDArray[Any]:
         """Return the columns of the node times the columns of its parents."""
         return self._widths[families.nodes] * (families.parents @ self._widths)
+
+    def compiled(self) -> Form | None:
+        """Return the correlations; where every category has two levels, it is one column like a number."""
+        if not self._widths.all():  # a category that does not occur in a resample
+            return None
+        log_scales, grams = zip(*self._groups, strict=True)
+        if (self._widths > 1).any():
+            return BlockForm(
+                grams=grams,
+                firsts=np.concatenate([[0], self._widths.cumsum()]).astype(np.int64),
+                group_of=self._group_of.astype(np.int64),
+                rows=self.n_rows,
+                log_scales=np.stack(log_scales),
+                prices=self._single_prices(),
+            )
+        return GramForm.linear(
+            grams,
+            rows=self.n_rows,
+            prices=self._single_prices() if self.has_prior else (self.parameter_price + self.edge_price)[:, None],
+            group_of=self._group_of,
+            log_scales=log_scales,
+            most_parents=np.ceil(self.n_rows).astype(np.int64) - 2,
+        )
 
 
 class ConditionalGaussian(Score):

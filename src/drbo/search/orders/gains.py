@@ -9,7 +9,7 @@ from drbo import _core
 from drbo.arrays import Bools, Floats, Ints
 from drbo.constraints import Constraints
 from drbo.scores.families import Families
-from drbo.scores.forms import CountForm, GramForm, RowForm
+from drbo.scores.forms import COLLINEAR_PIVOT, BlockForm, CountForm, GramForm, RowForm
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.orders.screening import Lists
 
@@ -45,6 +45,8 @@ def steps_of(evaluator: Evaluator, constraints: Constraints, level: float | None
     form = evaluator.form
     if isinstance(form, GramForm):
         return _regressions(form, constraints, level)
+    if isinstance(form, BlockForm):
+        return _blocks(form, constraints)
     if isinstance(form, RowForm):
         return _noisy(form, constraints)
     if isinstance(form, CountForm):
@@ -166,6 +168,18 @@ def _stacked(grams: tuple[Floats, ...]) -> Floats:
 
 def _most_parents(form: GramForm | RowForm, constraints: Constraints) -> Ints:
     return np.minimum(constraints.max_parents, form.most_parents).astype(np.int64)
+
+
+def _blocks(form: BlockForm, constraints: Constraints) -> _core.BlockSteps:
+    return _core.BlockSteps(
+        grams=_stacked(form.grams),
+        firsts=form.firsts,
+        group=form.group_of,
+        rows=form.rows,
+        prices=form.edge_prices,
+        collinear=COLLINEAR_PIVOT,
+        **_limits(constraints),
+    )
 
 
 def _noisy(form: RowForm, constraints: Constraints) -> _core.NonGaussianSteps:
