@@ -47,18 +47,14 @@ class BlockSteps final : public PricedSteps {
     const size_t d = n_nodes(), node = family.node, size = grams.shape(1);
     watch.check(work(family));
     gather(family, -1, room);
-    const size_t count = room.functions.size();
-    const bool credited = is_credited(node, count);
-    if (!credited) room.functions.clear();
     room.at.left.resize(size);
     for (size_t v = 0; v < size; ++v) room.at.left[v] = gram(node)[v * size + v];
     room.at.set(room.functions.data(), room.functions.size(), first(node), gram(node), collinear);
     const double cost = rows[node] * given(node, node, room);
     std::fill_n(gains, d, 0.0);
-    if (credited && has_room(family)) {
+    if (has_room(family)) {
       for (size_t v = 0; v < d; ++v)
-        if (may_add(node, v) && v != node && is_credited(node, count + width(v)))
-          gains[v] = cost - rows[node] * given(node, v, room) - price(node, v);
+        if (may_add(node, v) && v != node) gains[v] = cost - rows[node] * given(node, v, room) - price(node, v);
       for (int32_t k = 0; k < family.size; ++k) gains[family.parents[k]] = 0.0;
     }
     Worth worth;
@@ -76,10 +72,6 @@ class BlockSteps final : public PricedSteps {
   const double* gram(size_t node) const { return grams.data() + group[node] * grams.shape(1) * grams.shape(1); }
   size_t first(size_t node) const { return static_cast<size_t>(firsts[node]); }
   size_t width(size_t node) const { return first(node + 1) - first(node); }
-  // With as many columns as rows any data are fitted perfectly: no credit.
-  bool is_credited(size_t node, size_t columns) const {
-    return static_cast<double>(columns + width(node)) < rows[node];
-  }
 
   // The columns of the parents but the k-th.
   void gather(const Family& family, int32_t skipped, Room& room) const {
@@ -110,7 +102,6 @@ class BlockSteps final : public PricedSteps {
   double without(const Family& family, int32_t skipped, Room& room) const {
     const size_t node = family.node, size = grams.shape(1);
     gather(family, skipped, room);
-    if (!is_credited(node, room.functions.size())) room.functions.clear();
     const size_t m = room.functions.size(), total = m + width(node);
     for (int64_t f = firsts[node]; f < firsts[node + 1]; ++f) room.functions.push_back(static_cast<int32_t>(f));
     room.block.resize(total * total);

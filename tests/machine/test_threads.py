@@ -34,6 +34,23 @@ def test_the_environment_and_torch_say_how_many_threads(monkeypatch):
     assert calls == [2]
 
 
+@pytest.mark.parametrize(
+    ("quota", "expected"), [("max 100000", 64), ("250000 100000", 2), ("50000 100000", 1), ("x", 64)]
+)
+def test_a_quota_of_the_control_group_or_one_above_it_limits_processors(quota, expected, monkeypatch, tmp_path):
+    inner = tmp_path / "groups" / "a.slice" / "b"
+    inner.mkdir(parents=True)
+    (inner / "cpu.max").write_text("max 100000\n")
+    (inner.parent / "cpu.max").write_text(f"{quota}\n")
+    (tmp_path / "own").write_text("1:cpu:/old\n0::/a.slice/b\n")
+    monkeypatch.setattr(threads, "OWN_GROUP", tmp_path / "own")
+    monkeypatch.setattr(threads, "GROUPS", tmp_path / "groups")
+    monkeypatch.setattr(threads.os, "sched_getaffinity", lambda _: set(range(64)))
+    assert threads.processors.__wrapped__() == expected
+    monkeypatch.setattr(threads, "OWN_GROUP", tmp_path / "missing")
+    assert threads.processors.__wrapped__() == 64
+
+
 def _fail():
     raise ValueError("no")
 

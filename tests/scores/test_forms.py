@@ -22,7 +22,7 @@ from drbo.testing import check_score
 D = 6
 EXPERIMENTS = ("bic-experiments", "discrete-experiments", "splines-experiments")
 #: The forms of scores; those that are not listed are regressions from one matrix of products.
-FORMS = dict.fromkeys((*EXPERIMENTS, "gp", "gp-ev", "gp-nv", "logistic", "mixed", "mixed-cg"), type(None)) | {
+FORMS = dict.fromkeys((*EXPERIMENTS, "gp", "gp-ev", "gp-nv", "logistic", "mixed-cg"), type(None)) | {
     "bic-ng": RowForm, "bdeu": CountForm, "bic-discrete": CountForm,
 }  # fmt: skip
 

@@ -1,7 +1,6 @@
 """Where a command computes: in this process, in worker processes on this machine, or on a Dask cluster."""
 
 import logging
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ import click
 
 from drbo.deadline import current
 from drbo.errors import SettingsError, WorkerError
+from drbo.machine.threads import processors
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -28,7 +28,7 @@ def workers(word: str) -> int | str:
     (4, 'host:8786')
     """
     if word == LOCAL:  # no cluster: a scheduler listens, and runs whatever another user of the machine sends to it
-        return os.cpu_count() or 1
+        return processors()
     if ":" in word:
         return word
     if not word.isdecimal() or int(word) < 1:

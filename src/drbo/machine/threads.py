@@ -3,13 +3,17 @@
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
+from math import floor
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
 #: Work below this many operations is done by one thread: starting another costs as much.
 SMALL_WORK = 200_000
+#: Where Linux says which control group a process is in, and what each of them may take.
+OWN_GROUP, GROUPS = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 
 
 _asked: int | None = None  # threads that use_threads() was called with
@@ -24,7 +28,7 @@ def available() -> int:
     """Return how many threads compiled code uses at most.
 
     It is what :func:`use_threads` was given; where torch is loaded, as many as torch uses; else the environment
-    variable OMP_NUM_THREADS, or the number of processors that this process may use.
+    variable OMP_NUM_THREADS, or :func:`processors`.
     """
     if _asked is not None:
         return _asked
@@ -33,7 +37,26 @@ def available() -> int:
     given = os.environ.get("OMP_NUM_THREADS", "")
     if given.isdecimal() and int(given) > 0:
         return int(given)
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return processors()
+
+
+@cache
+def processors() -> int:
+    """Return how many processors this process may use: those it is bound to, or fewer where its group has a quota."""
+    bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min([bound, *map(floor, _quotas())]))
+
+
+def _quotas() -> Iterator[float]:
+    """Yield the processor time a second that the control groups of this process may take (Linux)."""
+    with suppress(OSError, ValueError):
+        own = next((line[3:] for line in OWN_GROUP.read_text().splitlines() if line.startswith("0::")), "/")
+        folder = GROUPS / own.strip("/")
+        for group in (folder, *folder.parents):
+            if group.is_relative_to(GROUPS) and (limit := group / "cpu.max").is_file():
+                quota, period = limit.read_text().split()
+                if quota != "max":
+                    yield int(quota) / int(period)
 
 
 def use_threads(count: int) -> None:

@@ -146,7 +146,7 @@ class BlockForm(_Regressions):
     """Regressions of blocks of columns, such as the indicators of a category, on other blocks.
 
     With S the covariance of a node's columns given those of its parents, a family adds ``-rows ln |S|`` to the score,
-    beside its price.
+    beside its price. There are more rows than columns.
     """
 
     grams: tuple[Floats, ...]  # (D, D) for each group of nodes that share their rows
@@ -214,8 +214,9 @@ class CountForm(_Form):
         return 1.0 if self.ess else 2.0
 
 
-#: The forms that there are.
-Form = GramForm | BlockForm | RowForm | CountForm
+#: The forms of which there may be tables of all families, and all forms.
+TabledForm = GramForm | RowForm | CountForm
+Form = TabledForm | BlockForm
 
 
 class Gaussian(NamedTuple):

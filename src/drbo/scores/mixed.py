@@ -123,8 +123,11 @@ class DegenerateGaussian(Score):
         return self._widths[families.nodes] * (families.parents @ self._widths)
 
     def compiled(self) -> Form | None:
-        """Return the correlations; where every category has two levels, it is one column like a number."""
-        if not self._widths.all():  # a category that does not occur in a resample
+        """Return the correlations; where every category has two levels, it is one column like a number.
+
+        None: there are fewer rows than columns, or a category does not occur in a resample.
+        """
+        if not (self.nested and self._widths.all()):
             return None
         log_scales, grams = zip(*self._groups, strict=True)
         if (self._widths > 1).any():
@@ -142,7 +145,6 @@ class DegenerateGaussian(Score):
             prices=self._single_prices() if self.has_prior else (self.parameter_price + self.edge_price)[:, None],
             group_of=self._group_of,
             log_scales=log_scales,
-            most_parents=np.ceil(self.n_rows).astype(np.int64) - 2,
         )
 
 

@@ -4,7 +4,6 @@ A table has one row per node and one column per set of the other nodes. The colu
 the bits above it move down by one. Sets of all d nodes are plain bit masks. The recurrences are in ``src/core``.
 """
 
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -14,16 +13,12 @@ import numpy as np
 
 from drbo import _core
 from drbo.arrays import Bools, Floats
-
-
-def cores() -> int:
-    """Return how many threads exact computations use."""
-    return os.cpu_count() or 1
+from drbo.machine.threads import available
 
 
 def on_threads(work: Callable[[int], Any], count: int) -> list[Any]:
     """Return ``work(0), ..., work(count - 1)``, computed side by side, under the deadline that holds here."""
-    with ThreadPoolExecutor(min(count, cores())) as pool:
+    with ThreadPoolExecutor(min(count, available())) as pool:
         tasks = [pool.submit(copy_context().run, work, number) for number in range(count)]
         return [task.result() for task in tasks]
 
@@ -38,7 +33,7 @@ def best_inside(
     >>> best_inside(np.array([[0.0, -1.0], [0.0, 2.0]])).tolist()
     [[0.0, 0.0], [0.0, 2.0]]
     """
-    return _core.best_inside(np.ascontiguousarray(shares), cores())
+    return _core.best_inside(np.ascontiguousarray(shares), available())
 
 
 def forward(best: Floats) -> Floats:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from drbo import _core
 from drbo.arrays import Floats, Indices, Ints
-from drbo.search.subset_kernels import cores
+from drbo.machine.threads import available
 
 
 def order_chains(
@@ -32,7 +32,7 @@ def order_chains(
     nodes = np.arange(d) if moved is None or not len(moved) else moved
     draws = (_draws(rng, nodes, steps) for _ in range(chains))
     which, length, uniform = (np.stack(parts) for parts in zip(*draws, strict=True))
-    return _core.order_chains(starts, words, logs, bounds, which, length, uniform, cores())
+    return _core.order_chains(starts, words, logs, bounds, which, length, uniform, available())
 
 
 def _draws(rng: np.random.Generator, nodes: Indices, steps: int) -> tuple[Ints, Ints, Floats]:

@@ -9,9 +9,9 @@ import numpy as np
 from drbo import _core
 from drbo.arrays import Bools, Floats
 from drbo.claims.probabilities.edge_prior import Counted, averaged, edge_log_odds, nearest
+from drbo.machine.threads import available
 from drbo.scores.base import Score
 from drbo.search.exact.family_tables import families_of
-from drbo.search.subset_kernels import cores
 
 #: Up to this many nodes the posterior counts every DAG once, in 3^d steps; above it counts every order once.
 MAX_DAG_SUM = 16
@@ -82,7 +82,7 @@ def sum_inside(logs: Floats) -> Floats:
     >>> sum_inside(np.log([[1.0, 3.0], [1.0, 1.0]])).round(6).tolist()
     [[0.0, 1.386294], [0.0, 0.693147]]
     """
-    return _core.sum_inside(np.ascontiguousarray(logs), cores())
+    return _core.sum_inside(np.ascontiguousarray(logs), available())
 
 
 def edge_sums(logs: Floats, counted: Counted = "DAGs") -> Floats:
@@ -102,6 +102,6 @@ def edge_sums(logs: Floats, counted: Counted = "DAGs") -> Floats:
     """
     inside = sum_inside(logs)
     by_dags = counted == "DAGs"
-    passed = _core.sum_over_dags(inside, logs, cores()) if by_dags else _core.sum_over_orders(inside, cores())
-    shares: Floats = np.clip(_core.edge_sums(inside, passed, cores()), 0.0, 1.0)
+    passed = _core.sum_over_dags(inside, logs, available()) if by_dags else _core.sum_over_orders(inside, available())
+    shares: Floats = np.clip(_core.edge_sums(inside, passed, available()), 0.0, 1.0)
     return shares

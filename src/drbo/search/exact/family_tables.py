@@ -11,11 +11,12 @@ from drbo import _core
 from drbo.arrays import Bools, Floats, Indices, Ints
 from drbo.constraints import Constraints
 from drbo.deadline import current
+from drbo.machine.threads import available
 from drbo.scores.base import Score
 from drbo.scores.families import Families
-from drbo.scores.forms import CountForm, Form, GramForm, RowForm
+from drbo.scores.forms import BlockForm, CountForm, GramForm, RowForm, TabledForm
 from drbo.search.evaluation.evaluator import Evaluator
-from drbo.search.subset_kernels import column, cores
+from drbo.search.subset_kernels import column
 
 #: Up to this many nodes tables are made unasked: d 2^(d-1) numbers of 8 bytes are 84 MB at 20 nodes.
 MAX_NODES = 20
@@ -129,10 +130,10 @@ def all_tables(evaluator: Evaluator, constraints: Constraints) -> FamilyTables:
     return tables
 
 
-def kernel_form(score: Score) -> Form | None:
+def kernel_form(score: Score) -> TabledForm | None:
     """Return the form from which compiled kernels make the tables of a score; None: they do not."""
     form = score.compiled()
-    if form is None or not form.tabled:
+    if form is None or isinstance(form, BlockForm) or not form.tabled:
         return None
     if isinstance(form, RowForm) and form.n_nodes * sum(group.columns.size for group in form.groups) > MAX_RESIDUALS:
         return None
@@ -187,7 +188,7 @@ def _by_residuals(score: Score, form: RowForm, constraints: Constraints) -> Fami
     local, price = np.empty((d, 1 << (d - 1))), np.empty((d, 1 << (d - 1)))
     for number, group in enumerate(form.groups):
         own = form.group_of == number
-        fits = group.in_core().all_fits(possible, np.where(own, most, -1), cores())
+        fits = group.in_core().all_fits(possible, np.where(own, most, -1), available())
         local[own] = np.nan_to_num(fits[own], copy=False) - form.log_scales[number, own, None]
     local *= _per_gain(score, form)[:, None]
     for node, part in product(range(d), _pieces(1 << (d - 1))):
@@ -198,7 +199,7 @@ def _by_residuals(score: Score, form: RowForm, constraints: Constraints) -> Fami
     return FamilyTables(local, price, True, count, rounding(score, form))
 
 
-def _prices(score: Score, form: Form, node: int, part: slice) -> Floats:
+def _prices(score: Score, form: TabledForm, node: int, part: slice) -> Floats:
     """Return the prices of families of a node: those of its numbers of parents, where all edges into it cost the same.
 
     ``part`` is in the order of its columns.
@@ -211,7 +212,7 @@ def _prices(score: Score, form: Form, node: int, part: slice) -> Floats:
     return by_size[np.bitwise_count(np.arange(*part.indices(1 << (d - 1))))]
 
 
-def _per_gain(score: Score, form: Form) -> Floats:
+def _per_gain(score: Score, form: TabledForm) -> Floats:
     """Return (d,) by what the worth of families is multiplied to give local values: 1 but for scores of one's own."""
     scale = form.gain if isinstance(form, CountForm) else form.rows if form.has_logs else 1.0
     return np.broadcast_to(np.asarray(scale / np.asarray(score.gain)), score.n_nodes)
@@ -229,7 +230,7 @@ def _set_values(score: Score, form: GramForm | CountForm, constraints: Constrain
             limit = np.inf if form.ess else _most_cells(score, form, constraints)
             codes, repeats = np.ascontiguousarray(form.codes[group]), np.ascontiguousarray(form.repeats[group])
             levels = form.cardinalities.astype(np.int64)
-            yield members, _core.cell_sums(codes, levels, repeats, form.ess or 0.0, limit, cores())
+            yield members, _core.cell_sums(codes, levels, repeats, form.ess or 0.0, limit, available())
             continue
         values = _core.log_determinants(np.ascontiguousarray(form.grams[group]))
         if form.constants is not None:
@@ -273,7 +274,7 @@ def _most_cells(score: Score, form: CountForm, constraints: Constraints) -> floa
     return float((most * form.cardinalities).max())
 
 
-def least_residual(form: Form) -> float:
+def least_residual(form: TabledForm) -> float:
     """Return the least share of its variance that any column keeps given all others."""
     shares = []
     for matrix in form.matrices:
@@ -284,7 +285,7 @@ def least_residual(form: Form) -> float:
     return float(min(shares))
 
 
-def rounding(score: Score, form: Form) -> float:
+def rounding(score: Score, form: TabledForm) -> float:
     """Return a bound on what rounding in the kernels can do to the score of a DAG."""
     d, unit = score.n_nodes, np.finfo(float).eps
     if isinstance(form, CountForm):
