@@ -96,3 +96,16 @@ def test_stretches_are_of_neighbouring_rows():
     assert found.blocks is not None
     assert (np.diff(found.blocks) >= 0).all()
     assert np.bincount(found.blocks).max() == 10
+
+
+def test_a_change_of_level_is_found_said_and_removed_unless_it_is_to_stay():
+    rng, time = np.random.default_rng(5), np.arange(200)
+    values = rng.normal(size=(200, 2)) + 5.0 * (time >= 90)[:, None]
+    table, clock = Statistics.from_array(values, ["a", "b"]), _clock(time + 1000)
+    found, notes = windows(table, clock, Design(max_lag=1), DataPolicy())
+    assert abs(np.corrcoef(found.values[:, 0], found.values[:, 1])[0, 1]) < 0.2
+    assert "a change of level from row 90 on (found beside the own past of columns;" in notes[-1]
+    assert "was removed from every column" in notes[-1]
+    kept, notes = windows(table, clock, Design(max_lag=1, trend="none"), DataPolicy())
+    assert np.corrcoef(kept.values[:, 0], kept.values[:, 1])[0, 1] > 0.8
+    assert len(notes) == 1

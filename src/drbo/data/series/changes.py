@@ -35,13 +35,14 @@ class TimeChange(NamedTuple):
 
     kind: Literal["line", "step", "season"]
     at: int = 0  # the first time of a step, or the steps of a season
+    row: int = 0  # of the table, where a step begins
 
     @property
     def words(self) -> str:
         """What it is called."""
         return {
             "line": "a line",
-            "step": f"a change of level at step {self.at}",
+            "step": f"a change of level from row {self.row} on",
             "season": f"a season of {self.at} steps",
         }[self.kind]
 
@@ -69,7 +70,7 @@ def changes_of(
     >>> x = np.random.default_rng(0).normal(size=201)
     >>> x[120:] += 3.0
     >>> changes_of([np.column_stack([x[1:], x[:-1]])], np.arange(1, 201), np.ones((200, 1)))
-    [TimeChange(kind='step', at=120)]
+    [TimeChange(kind='step', at=120, row=0)]
     """
     tried = _tried(ticks)
     if not tried:

@@ -94,7 +94,8 @@ def _changes(table: Statistics, clock: Clock, used: Bools, design: Design) -> li
         return []
     d = table.lags.count(0)
     columns = [table.values[:, k::d] for k in range(d)] if table.n_columns == d * (clock.max_lag + 1) else []
-    return changes_of(columns, clock.ticks[used], _basis(clock.ticks[used], design))
+    found = changes_of(columns, clock.ticks[used], _basis(clock.ticks[used], design))
+    return [one._replace(row=int(np.argmax(clock.ticks >= one.at))) for one in found]
 
 
 def without_time_effects(
@@ -221,6 +222,9 @@ def _words(n_units: int, design: Design, changes: Sequence[TimeChange], n_rows: 
     parts += [f"a season of {design.season} steps"] * (design.season is not None)
     found = [change.words for change in changes]
     if found:
-        parts.append(f"{', '.join(found)} (found beside the own past of columns; trend='none', --trend none, keeps it)")
+        parts.append(
+            f"{', '.join(found)} (found beside the own past of columns; trend='none', --trend none, keeps such changes)"
+        )
     each = " of each unit" if n_units > 1 and len(parts) > 1 else ""
-    return f"{' and '.join(parts)}{each} were removed from every column; {n_rows} windows are worth {worth:.6g}"
+    verb = "was" if len(parts) == 1 and n_units == 1 and len(found) < 2 else "were"
+    return f"{' and '.join(parts)}{each} {verb} removed from every column; {n_rows} windows are worth {worth:.6g}"
