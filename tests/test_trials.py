@@ -21,7 +21,20 @@ def folder(tmp_path_factory):
     other = np.where(rng.random(600) < 0.5, "a", "b")
     frame = pd.DataFrame({"rx": arm, "age": age, "ill": ill, "other": other})
     frame.to_csv(place / "trial.csv", index=False)
-    done = run("fit", place / "trial.csv", "--randomised", "rx", "--root", "age", "-o", place / "run", "--seed", "0")
+    done = run(
+        "fit",
+        place / "trial.csv",
+        "--randomised",
+        "rx",
+        "--root",
+        "age",
+        "--outcome",
+        "ill",
+        "-o",
+        place / "run",
+        "--seed",
+        "0",
+    )
     (place / "summary.txt").write_text(done.stdout)
     return place
 
@@ -40,7 +53,7 @@ def shares(folder):
 def test_arms_are_compared_although_no_edge_is_found(folder):
     text, (control, drug) = (folder / "summary.txt").read_text(), shares(folder)
     assert "rx ->" not in text
-    line = next(line for line in text.splitlines() if "ill = yes" in line)
+    line = next(line for line in text.splitlines() if "ill = yes: " in line and " with " in line)
     assert line.index("with 1_drug") < line.index("with 0_placebo")
     assert f"difference {100 * (drug - control):.1f} points (" in line
     assert "Randomised arms" in (folder / "run" / "report.html").read_text()
@@ -68,3 +81,23 @@ def test_the_check_suggests_arms_and_assumes_nothing(folder):
     text = run("check", folder / "trial.csv").stdout
     assert "'rx' looks like the arms of a trial; if chance alone decided them, add --randomised rx" in text
     assert "--randomised" not in text.splitlines()[-1]
+
+
+def test_the_outcome_comes_first_and_the_run_answers_without_its_table(folder):
+    control, drug = shares(folder)
+    text = (folder / "summary.txt").read_text()
+    assert text.startswith("Outcome ill = yes: 1 likely cause, no unclear links\n")
+    stored = run("effects", folder / "run", "--to", "ill").stdout
+    assert text.startswith(stored.rstrip())
+    assert f"1_drug instead of 0_placebo: {100 * (drug - control):.1f} points (" in stored
+    assert run("effects", folder / "run", folder / "trial.csv", "--to", "ill", "-q").stdout == stored
+    page = (folder / "run" / "report.html").read_text()
+    assert page.index("What may cause ill = yes") < page.index("In plain words")
+
+
+@pytest.mark.parametrize("words", [["--to", "age"], ["--from", "rx"], ["--json"]])
+def test_a_run_alone_answers_about_its_outcome_only(folder, words):
+    done = CliRunner().invoke(main, ["effects", str(folder / "run"), *words])
+    assert done.exit_code == 2
+    assert "its outcome is 'ill'" in done.output
+    assert "give the table as well" in done.output

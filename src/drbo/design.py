@@ -89,6 +89,7 @@ class Design(NamedParameters):
         beside the own past of a column: a line, changes of level, seasons. ``"none"``: these are not looked for.
     randomised : columns that chance alone decided, such as the arm of a trial: nothing in the table causes them, and
         their arms are compared in every other column. See docs/guide/trials.md.
+    outcome : the column that matters: summary and report open with its likely causes and the sizes of their effects.
 
     Examples
     --------
@@ -113,6 +114,7 @@ class Design(NamedParameters):
     season: int | None = None
     trend: Trend | None = None
     randomised: Sequence[str] = ()
+    outcome: str | None = None
 
     def __post_init__(self) -> None:
         self._check_randomised()
@@ -144,6 +146,20 @@ class Design(NamedParameters):
                 f"randomised must be a list of names of columns, got {given!r:.80}", hint='for example ["arm"]'
             )
         object.__setattr__(self, "randomised", tuple(dict.fromkeys(given)))
+        if not isinstance(self.outcome, str | None) or self.outcome == "":
+            raise SettingsError(
+                f"outcome must be the name of a column, got {self.outcome!r:.80}", hint='for example "pain"'
+            )
+        if self.outcome is not None and self.has_time:
+            raise SettingsError(
+                "outcome cannot be combined with time: effects in a series are responses over several steps",
+                hint="omit it; 'drbo effects RUN DATA --to COLUMN' prints the responses",
+            )
+        if self.outcome in self.randomised:
+            raise SettingsError(
+                f"the outcome '{self.outcome}' is randomised, so nothing in the table causes it",
+                hint="name the column that the arms may change as the outcome",
+            )
         others = ("experiment", "groups", "time", "max_lag")
         if given and (other := [name for name in others if getattr(self, name) not in (None, False)]):
             raise SettingsError(

@@ -48,6 +48,7 @@ from drbo.design import Design
 from drbo.errors import TimeLimitError
 from drbo.machine.torch_device import has_torch
 from drbo.problem import Problem, Request, prepare
+from drbo.result.outcome import with_outcome
 from drbo.result.pooling import pooled
 from drbo.result.records import Provenance, Scoring, SearchRecord, SeriesRecord, TableRecord, Trace
 from drbo.result.result import Result
@@ -183,7 +184,7 @@ def tell(problem: Problem, outcome: Outcome) -> Result:
     notes = (*notes, *([NO_DIGEST] if unhashed else []), *([] if weights is not None else [NO_WEIGHTS]))
     result = _result(problem, answer, rulings, notes, "" if unhashed else problem.job.digest(), weights)
     deadline.answer_with(lambda: result)
-    return result
+    return with_outcome(result, problem.table)
 
 
 def so_far(problem: Problem, deadline: Deadline) -> Result | None:
@@ -287,6 +288,7 @@ def _result(
             groups=request.choices.design.group_column,
             n_groups=0 if table.groups is None else len(np.unique(table.groups)),
             randomised=tuple(request.choices.design.randomised),
+            outcome=request.choices.design.outcome or "",
             sha256=digest,
             audit=rulings.records.get(RowAudit.name, NOT_AUDITED),
         ),

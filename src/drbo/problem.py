@@ -174,11 +174,10 @@ def _refit(
 
 def _check_named(design: Design, names: Sequence[str]) -> None:
     """Refuse a design that names columns which the search does not have."""
-    for name in design.randomised:
-        if name not in names:
-            raise SettingsError(
-                f"the randomised column '{name}' is not a column of the search", hint=name_hint(name, names)
-            )
+    for what, given in (("randomised column", design.randomised), ("outcome", (design.outcome,))):
+        for name in given:
+            if name is not None and name not in names:
+                raise SettingsError(f"the {what} '{name}' is not a column of the search", hint=name_hint(name, names))
 
 
 def _check_places(score: Any, data: Prepared) -> None:

@@ -208,5 +208,5 @@ def _design_of(result: Result) -> Design:
     if result.series is not None:
         return result.series.design
     design = Design() if (found := result.claims.experiments) is None else found.design
-    design = replace(design, randomised=result.table.randomised)
+    design = replace(design, randomised=result.table.randomised, outcome=result.table.outcome or None)
     return replace(design, groups=result.table.groups or (None if result.table.audit.is_serial else False))

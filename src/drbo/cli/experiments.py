@@ -29,6 +29,10 @@ def experiment_options(command: F) -> F:
             "--randomised", multiple=True, metavar="A",
             help="A variable that chance alone decided, such as the arm of a trial: its arms are compared; repeatable.",
         ),
+        click.option(
+            "--outcome", metavar="A",
+            help="The column that matters: the answer opens with its likely causes and the sizes of their effects.",
+        ),
     )  # fmt: skip
     for option in reversed(options):
         command = option(command)
@@ -66,5 +70,6 @@ def design_of(options: Mapping[str, Any], targets: str | None) -> "Design":
         groups=groups_of(options),
         weights=options.get("weights"),
         randomised=options.get("randomised", ()),
+        outcome=options.get("outcome"),
         **{name: options.get(name) for name in TIME_OPTIONS},
     )

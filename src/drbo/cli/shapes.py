@@ -17,7 +17,7 @@ _RESULT = {
     "pruned_score": "number?", "pruner": TEXT, "found_by": TEXT, "upper_bound": "number?", "bound_valid_for": "string?",
     "reasons": _TEXTS, "fidelities": ["object"], "top": ["object"], "targets?": ["object"], "n_evals": WHOLE,
     "n_local": WHOLE, "seconds": NUMBER, "seed": WHOLE, "stopped": TEXT, "settings": "object", "data_hash": TEXT,
-    "versions": "object", **_FILES,
+    "versions": "object", "arms?": ["object"], **_FILES,
 }  # fmt: skip
 _PAIRS = [_TEXTS]
 #: The answer of each command.

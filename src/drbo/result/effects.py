@@ -21,7 +21,7 @@ from drbo.deadline import OutOfTimeError, current
 from drbo.errors import DataError, TimeLimitError
 from drbo.graph.adjustment import member_dags, minimal_set, optimal_set, with_flips
 from drbo.graph.dag import check_pdag, descendants
-from drbo.result.mixture import Doubt, interval
+from drbo.result.mixture import LEAST_SHARE, Doubt, interval
 from drbo.result.slopes import Slopes
 
 if TYPE_CHECKING:
@@ -380,7 +380,8 @@ def _one_graph(
         return value - NORMAL_95 * error, value + NORMAL_95 * error, none + 1, value
     direct = chosen is None or bool(dag[source, target])
     share = doubt.share(source, target, value.ravel(), error.ravel(), slopes.n, direct=direct).reshape(value.shape)
-    ends = [interval(*one) for one in zip(value.ravel(), error.ravel(), share.ravel(), strict=True)]
+    counted = np.maximum(share, LEAST_SHARE)
+    ends = [interval(*one) for one in zip(value.ravel(), error.ravel(), counted.ravel(), strict=True)]
     low, high = (np.array(side).reshape(value.shape) for side in zip(*ends, strict=True))
     return low, high, share, none if chosen is None else value
 

@@ -16,7 +16,7 @@ from drbo.deadline import current
 from drbo.errors import DataError, name_hint
 from drbo.graph.adjustment import member_dags, optimal_set, with_flips
 from drbo.graph.dag import check_pdag, descendants
-from drbo.result.mixture import Doubt
+from drbo.result.mixture import LEAST_SHARE, Doubt
 
 #: Resamples of the rows behind an interval, and its percentiles.
 RESAMPLES, TAILS = 400, (2.5, 97.5)
@@ -123,7 +123,7 @@ def probabilities(
             share = doubt.share_of_categories(cause, effect, table)
             value, spread, overlap = found[key]
             other = _standardised(one, alike, outcomes, weights, rng)[1]
-            found[key] = value, np.where(rng.random((RESAMPLES, 1)) < share, other, spread), overlap
+            found[key] = value, np.where(rng.random((RESAMPLES, 1)) < max(share, LEAST_SHARE), other, spread), overlap
     low, high = np.percentile(np.stack([spread for _, spread, _ in found.values()]), TAILS, axis=1)  # (sets, levels)
     return Probabilities(
         source=source, level=level, target=target, levels=_levels(table, effect),

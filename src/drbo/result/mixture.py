@@ -15,6 +15,8 @@ from drbo.data.statistics.statistics import Statistics
 
 #: Ends of a 95% interval.
 ENDS = (0.025, 0.975)
+#: No score is trusted so far that it narrows an interval to 0: an effect counts with this probability at least.
+LEAST_SHARE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +84,7 @@ def evidence_of(
 
 
 def interval(value: float, error: float, share: float) -> tuple[float, float]:
-    """Return the ends of the 95% interval of a value that is 0 unless there is an effect.
+    """Return the ends of the 95% interval of a value that is 0 unless there is an effect, which has a probability.
 
     Examples
     --------

@@ -105,8 +105,8 @@ def effects_of(
 ) -> "Effects | IdentifiedEffects | Responses":
     """Estimate the effects of a source on a target, or of all columns, in the graphs that a result stands for."""
     table, basis = _rows(result, X, missing)
-    one_pair = source is not None and target is not None
-    return result.reading.effects(table, basis, _asked_pairs(result, source, target), one_pair=one_pair)
+    pairs = _asked_pairs(result, source, target)
+    return result.reading.effects(table, basis, pairs, keep_zeros=target is not None)
 
 
 def _asked_pairs(result: "Result", source: str | None, target: str | None) -> list[tuple[str, str]] | None:

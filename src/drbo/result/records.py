@@ -86,6 +86,7 @@ class TableRecord:
     groups: str = ""  # the column that grouped the rows
     n_groups: int = 0  # 0: rows were not grouped
     randomised: tuple[str, ...] = ()  # columns that chance alone decided
+    outcome: str = ""  # the column that matters; empty: all do
     sha256: str = ""  # hash of its values, whatever the order of rows and columns; empty: not computed
     audit: Audit = field(default_factory=Audit)  # facts about each column, and findings
 
@@ -110,6 +111,34 @@ class SeriesRecord:
         """How the rows came about, for another fit or table."""
         given: dict[str, Any] = {"time": self.time, "unit": self.unit, "season": self.season, "trend": self.trend}
         return Design(max_lag=self.max_lag, **{name: value for name, value in given.items() if value})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Size:
+    """The effect of a column, or of a level of it, on the outcome, or on the share of a level of it."""
+
+    cause: str
+    contrast: str = ""  # of a categorical cause: which level instead of which
+    level: str = ""  # of a categorical outcome
+    total: tuple[float, ...] = ()  # one for each possible graph; empty: no adjustment tells it
+    low: float = 0.0
+    high: float = 0.0
+    probability: float | None = None  # that there is an effect
+
+    @property
+    def largest(self) -> float:
+        """The largest absolute effect of all graphs."""
+        return max(map(abs, self.total), default=0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutcomeRecord:
+    """Effects on the outcome, over all graphs that open and assumed directions leave."""
+
+    column: str
+    basis: str  # what kind of rows they were estimated from
+    sizes: tuple[Size, ...] = ()
+    left_out: str = ""  # why there are none, in words
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -20,7 +20,7 @@ from drbo.data.files.names import check_names
 from drbo.graph.dag import dag_to_cpdag
 from drbo.graph.marks import MarkedGraph
 from drbo.knowledge import Knowledge
-from drbo.result import on_data
+from drbo.result import on_data, records
 from drbo.result.files import export, handover
 from drbo.result.records import Provenance, Scoring, SearchRecord, SeriesRecord, TableRecord, Told, settled
 from drbo.result.words import answer, edge_list
@@ -74,6 +74,7 @@ class Result:
     confidence: Confidence | None = None  # shares of resamples that have each edge and path; None without a bootstrap
     knowledge: Knowledge = field(default_factory=Knowledge)  # what the user knew
     table: TableRecord = field(default_factory=TableRecord)  # what the graph was learned from
+    outcome: records.OutcomeRecord | None = None  # the sizes of effects on the column that matters
     series: SeriesRecord | None = None  # the lags of the columns, where rows have a past
     provenance: Provenance = field(default_factory=Provenance)  # settings, seed and versions
     line: str = ""  # of Python that repeats the run

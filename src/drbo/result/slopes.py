@@ -70,4 +70,4 @@ class Slopes:
                 hint="use more rows or a sparser graph",
             )
         first = range(len(own))
-        return slopes[first], np.sqrt(np.outer(inverse[first, first], left) / freedom)
+        return slopes[first], np.sqrt(np.outer(np.maximum(inverse[first, first], 0.0), left) / freedom)

@@ -137,6 +137,9 @@ def test_moments_of_a_trial_leave_the_comparison_out(rng):
         ({"randomised": [""]}, "must be a list of names"),
         ({"randomised": "arm", "groups": "clinic"}, "cannot be combined with groups"),
         ({"randomised": ["arm"], "time": "day"}, "cannot be combined with time"),
+        ({"randomised": ["arm"], "outcome": "arm"}, "the outcome 'arm' is randomised"),
+        ({"outcome": 3}, "outcome must be the name of a column"),
+        ({"outcome": "pain", "time": "day"}, "outcome cannot be combined with time"),
     ],
 )
 def test_what_does_not_go_together_is_refused(options, words):

@@ -33,6 +33,12 @@ def test_supported_arrows_say_who_supports_them():
     assert not any("cannot tell" in sentence for sentence in found.says)
 
 
+def test_an_order_that_was_stated_is_not_a_statement_that_one_causes_the_other():
+    found = words([[0, 1], [0, 0]], knowledge=Knowledge(roots=["a"]))
+    assert "Linked, and by what you stated only this way round: a causes b." in found.says
+    assert not any("As you stated" in sentence for sentence in found.says)
+
+
 def test_assumed_arrows_are_called_a_guess():
     assert any("Hollow arrows are guesses" in sentence for sentence in words(V_SHAPE).says)
 

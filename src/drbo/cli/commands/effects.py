@@ -1,7 +1,7 @@
 """``drbo effects``: estimates the effect of one column on another, over all graphs that the data cannot tell apart."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,10 +12,13 @@ from drbo.cli.table_options import file_options, missing_option, read_frame
 from drbo.errors import SettingsError
 from drbo.progress import counting, under_way
 
+if TYPE_CHECKING:
+    from drbo.result.result import Result
+
 
 @click.command(short_help="Estimate effects, given a graph.")
 @click.argument("run", type=FILE)
-@click.argument("data", type=FILE)
+@click.argument("data", type=FILE, required=False)
 @click.option("--from", "source", metavar="A", help="The cause: the column that is changed.  [default: every column]")
 @click.option("--to", "target", metavar="B", help="The outcome: the column that responds.  [default: every column]")
 @click.option("--do", "do", metavar="A=LEVEL", help="Set the categorical column A to LEVEL; requires --to.")
@@ -29,12 +32,13 @@ from drbo.progress import counting, under_way
 @missing_option
 @file_options
 @json_option
-def effects(run: Path, data: Path, as_json: bool, quiet: bool, **options: Any) -> None:
+def effects(run: Path, data: Path | None, as_json: bool, quiet: bool, **options: Any) -> None:
     """Print total and direct linear effects in the graph of RUN, estimated from the table in DATA.
 
     RUN is a folder that 'drbo fit -o' wrote. Open and assumed directions are tried both ways, so that an effect is a
     set of values, one for each possible set of parents of the cause. A categorical cause has one effect per level. For
-    a categorical outcome, --do prints its probabilities if a category were set.
+    a categorical outcome, --do prints its probabilities if a category were set. With --to alone, the likely causes of B
+    come first, those with the largest effects on top; a run that was told its --outcome needs no DATA for that.
 
     DATA should be rows that the graph was not learned from: the intervals from the rows of the run itself ignore that
     the graph was selected on the same data, and a note says so. --bootstrap accounts for the selection of the graph.
@@ -44,6 +48,7 @@ def effects(run: Path, data: Path, as_json: bool, quiet: bool, **options: Any) -
       drbo effects result new-rows.csv --from dose --to outcome
       drbo effects result table.csv --from dose --to outcome --bootstrap 100
       drbo effects result new-rows.csv --do "smoker=no" --to illness
+      drbo effects result --to outcome
       drbo effects result new-rows.csv --to outcome --json
     """
     from drbo.result.result import Result
@@ -56,6 +61,9 @@ def effects(run: Path, data: Path, as_json: bool, quiet: bool, **options: Any) -
     source, target = options["source"], options["target"]
     do = _setting(options)
     result = Result.load(run)
+    if data is None:
+        show(_stored(result, options, as_json=as_json))
+        return
     frame = read_frame(data, options)
     found: Any
     if options["bootstrap"] is None:
@@ -78,13 +86,31 @@ def effects(run: Path, data: Path, as_json: bool, quiet: bool, **options: Any) -
         with counting("resamples", quiet=quiet, tell=say) as progress:
             found = model.effects(frame, source, target, n=options["bootstrap"], progress=progress)
     from drbo.result.effects import SEEN
+    from drbo.result.outcome import outcome_record
+    from drbo.result.words.outcome_words import about_outcome
 
     if not quiet and found.basis == SEEN:
         say("note: the graph was learned from these rows, so the intervals are too narrow; use new rows or --bootstrap")
     if as_json:
         show_json(found.to_dict())
+    elif target is not None and source is None and do is None and result.series is None:
+        show(about_outcome(result, outcome_record(target, found)))
     else:
         show(found.summary())
+
+
+def _stored(result: "Result", options: dict[str, Any], *, as_json: bool) -> str:
+    """Return what a run says of its outcome."""
+    from drbo.result.words.outcome_words import about_outcome
+
+    record, others = result.outcome, [as_json, *(options[name] for name in ("source", "do", "bootstrap"))]
+    if record is None or options["target"] not in (None, record.column) or any(others):
+        known = "the run was not told which column matters" if record is None else f"its outcome is '{record.column}'"
+        raise SettingsError(
+            f"without DATA, effects are those on the outcome of the run, but {known}",
+            hint="give the table as well, or fit again with --outcome" if record is None else "give the table as well",
+        )
+    return about_outcome(result, record)
 
 
 def _setting(options: dict[str, Any]) -> tuple[str, str] | None:

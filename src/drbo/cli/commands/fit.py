@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 HEADINGS = {
     "Table": ("read", "columns", "drop", "types", "na", "missing"),
     "Knowledge": ("knowledge_file", "forbid", "require", "tiers", "roots"),
-    "Design (how the rows came about)": ("experiment", "control", "randomised", "groups", "weights"),
+    "Design (how the rows came about)": ("experiment", "control", "randomised", "outcome", "groups", "weights"),
     "Time": ("time", "unit", "max_lag", "season", "trend"),
     "Score": ("score", "score_option", "hidden"),
     "Effort": ("max_evals", "time_limit", "seed", "bootstrap", "workers", "changes"),
@@ -115,7 +115,7 @@ def fit(data: tuple[Path, ...], output: Path | None, force: bool, as_json: bool,
       drbo fit table.csv
       drbo fit table.csv -o result --time-limit 5m --score-option penalty=2
       drbo fit table.csv --tiers "age,sex;dose;outcome" --json
-      drbo fit trial.csv --randomised arm
+      drbo fit trial.csv --randomised arm --outcome pain
       drbo fit visits.csv --groups patient
       drbo fit days.csv --time date --max-lag 7 --season 7
       drbo fit runs.csv --experiment run --control plain --set targets=targets.csv

@@ -18,6 +18,7 @@ from drbo.result.report.content import Content
 from drbo.result.report.curve import convergence_svg
 from drbo.result.report.drawing import Drawing
 from drbo.result.report.experiments import matrix
+from drbo.result.report.outcome import focus_of, outcome_page
 from drbo.result.result import Result
 from drbo.result.words.plain_text import plain
 from drbo.settings import public_settings
@@ -51,6 +52,7 @@ def report_html(result: Result) -> str:
         content=content,
         experiments=matrix(result),
         arms=arm_table(result),
+        outcome=outcome_page(result),
         result=result,
         settings=setting_rows(result.settings),
     )
@@ -131,7 +133,8 @@ def graph_data(drawing: Drawing, content: Content) -> dict[str, Any]:
         for name, top, bottom in drawing.bands
     ]
     call = content.result.call if all(map(str.isprintable, drawing.names)) else ""  # else its options would be others
-    return {"nodes": nodes, "edges": edges, "bands": bands, "filter": content.filter, "call": call}
+    found = {"nodes": nodes, "edges": edges, "bands": bands, "filter": content.filter, "call": call}
+    return found | {"focus": focus_of(content.result, tuple(drawing.names))}
 
 
 def setting_rows(settings: dict[str, Any]) -> list[dict[str, Any]]:

@@ -107,7 +107,7 @@ def _says(result: Result, edges: list[EdgeDirection]) -> tuple[str, ...]:
         words = [
             f"{len(links):,} of the {pairs:,} pairs of variables are directly linked{which} {listed(links[:NAMED])}."
         ]
-    words += _arrows(edges)
+    words += _arrows(result, edges)
     linked = np.flatnonzero((result.dag | result.dag.T).any(axis=0))
     alone = [printable(name) for k, name in enumerate(result.names) if k not in linked and name not in arms]
     if alone:
@@ -115,15 +115,21 @@ def _says(result: Result, edges: list[EdgeDirection]) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _arrows(edges: list[EdgeDirection]) -> list[str]:
+def _arrows(result: Result, edges: list[EdgeDirection]) -> list[str]:
     """Return what is known about directions."""
     words = []
-    for given, who in ((False, "The data support that"), (True, "As you stated,")):
-        found = [
-            f"{printable(one.cause)} causes {printable(one.effect)}"
-            for one in edges
-            if one.direction == "supported" and (one.ground == "given") == given
-        ]
+    required = {(a, b) for a, b in result.knowledge.required}
+    supported = [one for one in edges if one.direction == "supported"]
+    given = [one for one in supported if one.ground == "given"]
+    for who, part in (
+        ("The data support that", [one for one in supported if one.ground != "given"]),
+        ("As you stated,", [one for one in given if (one.cause, one.effect) in required]),
+        (
+            "Linked, and by what you stated only this way round:",
+            [one for one in given if (one.cause, one.effect) not in required],
+        ),
+    ):
+        found = [f"{printable(one.cause)} causes {printable(one.effect)}" for one in part]
         if found:
             words.append(f"{who} {listed(found)}.")
     unknown = [one for one in edges if one.direction != "supported"]

@@ -50,6 +50,10 @@
   byId("further").addEventListener("click", () => drawn.zoom(1 / 1.3));
   byId("whole").addEventListener("click", drawn.whole);
   byId("near").addEventListener("click", () => drawn.near(chosen));
+  if (data.focus !== null) {  // of a large graph, the outcome and what is linked to it
+    choose(drawn.cy.getElementById(`n${data.focus}`));
+    drawn.near(chosen);
+  }
 
   byId("names").replaceChildren(...data.nodes.map((node) => {
     const option = document.createElement("option");

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 #: How a direction is written between two names, and how its arrow is drawn.
 SIGNS: dict[Direction, str] = {"supported": "->", "assumed": "-?>", "open": "--"}
 HEADS: dict[Direction, EndLook] = {"supported": "solid", "assumed": "hollow", "open": "none"}
+SURE: dict[Direction, int] = {"supported": 2, "assumed": 1, "open": 0}
 #: What a supported direction rests on, beside that no cause is hidden.
 GROUNDS = {
     "class": "directions by class rest on independences in the table, none of them a coincidence (faithfulness)",
@@ -138,6 +139,13 @@ class ArrowReading(Reading):
     def signs(self) -> list[str]:
         return [SIGNS[one.direction] for one in self.result.directions]
 
+    def causal_links(self) -> list[tuple[int, int, int]]:
+        found = list[tuple[int, int, int]]()
+        for (i, j), one in zip(self.edges, self.result.directions, strict=True):
+            sure = SURE[one.direction]
+            found += [(i, j, sure)] if sure else [(i, j, 0), (j, i, 0)]
+        return found
+
     def lines(self) -> SummaryLines:
         found_by = [f"found by     {printable(self.result.search.found_by) or 'not recorded'}"]
         parts = (self._title(), self._scores(), self._proof(), self._frequencies(), self._assumptions())
@@ -227,16 +235,18 @@ class ArrowReading(Reading):
         return notes + ([("note", "dashed line: a weak edge")] if result.weak.any() else [])
 
     def effects(
-        self, table: "Statistics", basis: str, pairs: list[tuple[str, str]] | None, *, one_pair: bool
+        self, table: "Statistics", basis: str, pairs: list[tuple[str, str]] | None, *, keep_zeros: bool
     ) -> "Effects | Responses":
         from drbo.result.effects import effects
         from drbo.result.mixture import Doubt
+        from drbo.result.outcome import reversible
 
         result = self.result
         doubt = Doubt(result.constraints, result.p_link, result.table.randomised)
-        options: dict[str, Any] = {"pairs": pairs, "assumed": result.assumed, "doubt": doubt}
+        assumed = result.assumed if pairs is None or len(pairs) == 1 else reversible(result.assumed)
+        options: dict[str, Any] = {"pairs": pairs, "assumed": assumed, "doubt": doubt}
         found = effects(result.graph.adjacency, table, basis=basis, **options)
-        return replace(found, effects=tuple(one for one in found.effects if one_pair or any(one.total)))
+        return replace(found, effects=tuple(one for one in found.effects if keep_zeros or any(one.total)))
 
     def resampled_effects(
         self, refit: "Refit", table: "Statistics", pair: Names, n: int, progress: Callable[[int, int], None] | None

@@ -95,6 +95,14 @@ class MarkReading(Reading):
             found.append(EdgeDirection(names[i], names[j], direction, ground, False, words, None, None))
         return tuple(found)
 
+    def causal_links(self) -> list[tuple[int, int, int]]:
+        found = list[tuple[int, int, int]]()
+        for (i, j), marks, one in zip(self.edges, self.marks, self.result.directions, strict=True):
+            sure = 2 if one.direction == "supported" else 1
+            arrows = {(TAIL, ARROW): [(i, j, sure)], (ARROW, TAIL): [(j, i, sure)], (ARROW, ARROW): []}
+            found += arrows.get(marks, [(i, j, 0), (j, i, 0)])
+        return found
+
     def reasons(self, constraints: Constraints) -> list[str]:
         del constraints
         return [one.sentence for one in self.result.directions]
@@ -162,14 +170,14 @@ class MarkReading(Reading):
         return [("note", text) for text in mark_notes(self.ends())]
 
     def effects(
-        self, table: "Statistics", basis: str, pairs: list[tuple[str, str]] | None, *, one_pair: bool
+        self, table: "Statistics", basis: str, pairs: list[tuple[str, str]] | None, *, keep_zeros: bool
     ) -> "IdentifiedEffects":
         from drbo.result.identified_effects import identified_effects
 
         marks, assumed = self.result.graph.marks, self.result.assumed | self.result.assumed.T
         supported = np.where(assumed, CIRCLE, marks).astype(np.int8)
         found = identified_effects(marks, self.hidden.mag, table, basis=basis, pairs=pairs, supported=supported)
-        kept = [one for one in found.effects if one_pair or one.total is None or one.adjust_for is not None]
+        kept = [one for one in found.effects if keep_zeros or one.total is None or one.adjust_for is not None]
         return replace(found, effects=tuple(kept))
 
     def resampled_effects(

@@ -142,6 +142,10 @@ class Reading(ABC):
         """Return what is written between the names of each edge."""
 
     @abstractmethod
+    def causal_links(self) -> list[tuple[int, int, int]]:
+        """Return causes, effects and how sure an arrow between them is: 2 supported, 1 assumed, 0 in either way."""
+
+    @abstractmethod
     def lines(self) -> SummaryLines:
         """Return the parts of a summary that depend on the kind of graph."""
 
@@ -187,7 +191,7 @@ class Reading(ABC):
 
     @abstractmethod
     def effects(
-        self, table: "Statistics", basis: str, pairs: list[tuple[str, str]] | None, *, one_pair: bool
+        self, table: "Statistics", basis: str, pairs: list[tuple[str, str]] | None, *, keep_zeros: bool
     ) -> "Effects | IdentifiedEffects | Responses":
         """Estimate effects; unless one pair is asked for, without those that are known to be zero."""
 

@@ -114,11 +114,11 @@ class SeriesReading(ArrowReading):
         return forecasts(self.result.dag, later_rows(self.result, X))
 
     def effects(
-        self, table: "Statistics", basis: str, pairs: list[tuple[str, str]] | None, *, one_pair: bool
+        self, table: "Statistics", basis: str, pairs: list[tuple[str, str]] | None, *, keep_zeros: bool
     ) -> "Responses":
         from drbo.result.responses import responses
 
-        if not one_pair and pairs is not None:
+        if pairs is not None and len(pairs) > 1:
             now = {name for name, lag in zip(self.result.names, self.series.lags, strict=True) if not lag}
             pairs = [pair for pair in pairs if now.issuperset(pair)]
         horizon, seed = 2 * self.series.max_lag, self.result.seed

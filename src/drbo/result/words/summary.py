@@ -8,6 +8,7 @@ import numpy as np
 
 from drbo.result.files.export import printable
 from drbo.result.words.arm_words import arm_lines
+from drbo.result.words.outcome_words import about_outcome
 
 if TYPE_CHECKING:
     from drbo.claims.directions import EdgeDirection
@@ -26,7 +27,8 @@ CUT_SHORT = "The run was stopped early, so another run may find a different grap
 def summary(result: "Result") -> str:
     """Return the graph, what is known about it and how it was found, in plain words."""
     read, parts = result.reading, result.reading.lines()
-    lines = [
+    lines = [] if result.outcome is None else [about_outcome(result, result.outcome), ""]
+    lines += [
         f"{read.variables}, {rows_in_words(result)}, score {printable(result.score_name)}{read.allowed}",
         "",
         *parts.title,

@@ -20,7 +20,7 @@ from drbo.settings import Settings
 WORDS = ("preset", "prune", "device", "score")
 MOST_SETTING = 2**62
 #: Parameters of a design that are words or whole numbers.
-NAMED = ("experiment", "control", "time", "unit", "max_lag", "season", "trend")
+NAMED = ("experiment", "control", "time", "unit", "max_lag", "season", "trend", "outcome")
 
 
 def plain_parameters(given: Mapping[str, Any], start: npt.ArrayLike | None = None) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def adjacency_of(edges: list[Any], d: int) -> Bools:
 
 def _check_design(given: Fields) -> None:
     """Refuse fields of other types in what is said about the rows."""
-    for name in ("experiment", "time", "unit", "trend"):
+    for name in ("experiment", "time", "unit", "trend", "outcome"):
         if given.has(name):
             given.text(name)
     for name in ("max_lag", "season"):
