@@ -46,8 +46,7 @@ if TYPE_CHECKING:
 class Result:
     """The result of a fit: read-only, with everything needed to repeat the fit.
 
-    The answer is ``graph``: of a score that ties equivalent graphs (``score_equivalent``) the class, with a member
-    ``dag``; with ``hidden=True`` a partial ancestral graph (PAG). ``dag`` is then the best DAG if nothing is hidden.
+    The answer is ``graph``: the class of ``dag`` where the score ties it (``score_equivalent``), or a PAG (``hidden``).
 
     Examples
     --------
