@@ -122,3 +122,22 @@ def test_what_is_no_edit_or_no_answer_is_refused(place, monkeypatch):
             await session.close()
 
     asyncio.run(work())
+
+
+def test_an_error_that_nobody_expected_is_shown(place, monkeypatch):
+    monkeypatch.chdir(place)
+
+    async def work():
+        session = _session()
+
+        async def broken(*_):
+            raise RuntimeError("oh")
+
+        monkeypatch.setattr(session, "_task", broken)
+        await session.open()
+        state = await _idle(session)
+        await session.close()
+        return state
+
+    state = asyncio.run(work())
+    assert (state["error"]["error"], state["phase"]) == ("internal error: RuntimeError('oh')", "")

@@ -192,8 +192,9 @@ class Session:
             await asyncio.wait([last])
         try:
             await job()
-        except DrboError as error:
-            await self.tell(error={"error": error.message, "hint": error.hint, "column": error.column})
+        except Exception as error:
+            told = error if isinstance(error, DrboError) else TaskError(f"internal error: {error!r}", "report it")
+            await self.tell(error={"error": told.message, "hint": told.hint, "column": told.column})
         finally:
             if self._job is asyncio.current_task():
                 await self.tell(phase="", progress="")

@@ -68,7 +68,7 @@ def studio(data: Path | None, output: Path | None, host: str, port: int, no_brow
         serve(session, listening(host, port), host, opened)
     except KeyboardInterrupt:  # the way to end it
         session.worker.close()
-    if current().over():
+    if current().over() and not current().interrupted:
         say("time ran out, and the studio has ended")
     words = ["drbo", "studio", *([] if data is None else [str(data)]), "-o", str(folder)]
     say(f"to open it again: {shell_line(words)}")
