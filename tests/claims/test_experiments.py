@@ -14,8 +14,8 @@ from drbo.claims.experiments import (
     class_of,
     describe,
     experiment_record,
+    followed_arrows,
     interventional_class,
-    moved_arrows,
     shown_arrows,
     unfollowed,
 )
@@ -194,17 +194,26 @@ def test_twin_sensors_have_no_supported_arrow():
     assert "something else, such as a hidden cause, links them" in one.sentence
 
 
-def test_an_arrow_is_moved_if_its_cause_is_and_the_effect_keeps_its_mechanism():
-    """'hot' moves a, and b with it: both arrows are moved. Without it nothing is."""
+@pytest.mark.parametrize(("goes", "follows"), [(1.0, True), (0.6, True), (0.4, False), (0.0, False)])
+def test_an_effect_follows_if_it_goes_more_than_half_of_the_way(goes, follows):
+    """The control has the slope 1; the experiment moves a by 3, and b by less."""
+    codes, rng = np.repeat([0, 1], (4_000, 400)), np.random.default_rng(0)
+    a, noise = rng.normal(size=(2, 4_400))
+    values = np.column_stack([a + 3 * codes, a + noise + 3 * goes * codes])
+    table = replace(Statistics.from_array(values, ["a", "b"]), experiments=Experiments(codes, ("plain", "e")))
+    arrow, score = np.array([[False, True], [False, False]]), ExperimentBIC(table)
+    assert followed_arrows(score, table, arrow, experiment_record(score, table, arrow)).any() == follows
+
+
+def test_without_an_experiment_that_moves_a_cause_nothing_follows():
     table = chain()
     score = ExperimentBIC(table)
-    record = experiment_record(score, table, CHAIN)
-    assert (moved_arrows(score, table, CHAIN, record) == CHAIN).all()
+    assert (followed_arrows(score, table, CHAIN, experiment_record(score, table, CHAIN)) == CHAIN).all()
     without = chain(n=(400, 0, 150))
     codes = np.where(without.runs.codes == 2, 1, 0)
     without = replace(without, experiments=Experiments(codes, ("plain", "loud"), (), "run"))
     score = ExperimentBIC(without)
-    assert not moved_arrows(score, without, CHAIN, experiment_record(score, without, CHAIN)).any()
+    assert not followed_arrows(score, without, CHAIN, experiment_record(score, without, CHAIN)).any()
 
 
 def test_the_cause_moves_by_six_standard_errors_of_what_follows():
@@ -222,6 +231,6 @@ def test_the_cause_moves_by_six_standard_errors_of_what_follows():
         rest, by = values[:, 1] - slope * moved, [codes == 0, codes == 1]
         error = sum(rest[rows].var() / rows.sum() for rows in by) ** 0.5
         expected.append(abs(slope * (moved[by[1]].mean() - moved[by[0]].mean())) >= 6 * error)
-        found.append(bool(moved_arrows(score, table, arrow, record).any()))
+        found.append(bool(followed_arrows(score, table, arrow, record).any()))
     assert found == expected
     assert len(set(found)) == 2

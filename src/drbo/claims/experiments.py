@@ -30,6 +30,8 @@ QUICK = 3
 #: Standard errors by which an effect should move with its cause, so that staying speaks against the arrow and moving
 #: for it: a smaller change of its mechanism would not pay in the score.
 CLEAR_SHIFT = 6.0
+#: An effect follows its cause if it misses less than this share of the way.
+MOST_MISSED = 0.5
 #: What is said about such an arrow.
 UNFOLLOWED = (
     "Experiment '{}' changes '{}', but '{}' stays as it is: something else, such as a hidden cause, links them."
@@ -159,27 +161,33 @@ def unfollowed(
     return {arrow: label for arrow, label in found.items() if arrow not in followed}
 
 
-def moved_arrows(
+def followed_arrows(
     score: Score,
     table: Statistics,
     dag: Bools,  # (d, d) over the columns of the table
     record: ExperimentRecord,
 ) -> Bools:
-    """Return the arrows (d, d) whose cause moves in an experiment that leaves the mechanism of the effect as it is.
+    """Return the arrows (d, d) whose effect follows where an experiment moves the cause.
 
-    The mean of the cause moves so far that, by the linear effect of the arrow, that of the effect follows by six
-    standard errors of its residual. If a hidden cause linked the two instead, the effect would not follow, and its
-    mechanism would seem to change. Where columns are no numbers, the experiment changes the cause itself.
+    Looked at is the experiment whose shift of the mean of the cause would, by the linear effect of the arrow, move the
+    effect by most standard errors of its residual, and by at least six. The effect follows if it does so by more than
+    half: if a hidden cause linked the two instead, it would not move. Where columns are no numbers, the experiment
+    changes the cause and not the effect.
     """
-    changed, found, weights = record.changed(table.names), np.zeros_like(dag), score.weights(table, dag)
+    changed, weights = record.changed(table.names), score.weights(table, dag)
     if weights is None:
         return np.asarray(dag & ((changed[:, :, None] & ~changed[:, None]).any(axis=0)))
+    farthest, found = np.zeros(dag.shape), np.zeros_like(dag)
     control = table.values[table.runs.control]
-    for code, hit in enumerate(changed, start=1):
+    for code in range(1, len(record.labels)):
         own = table.values[table.runs.codes == code]
-        noise = sum((rows - rows @ weights[0]).var(axis=0) / len(rows) for rows in (own, control))
+        left = [rows - rows @ weights[0] for rows in (own, control)]
+        error = np.sqrt(sum(rows.var(axis=0) / len(rows) for rows in left))
         shift = np.abs(weights[0] * (own.mean(axis=0) - control.mean(axis=0))[:, None])
-        found |= dag & ~hit & (shift >= CLEAR_SHIFT * np.sqrt(noise))
+        missed = np.abs(left[0].mean(axis=0) - left[1].mean(axis=0))
+        farther = dag & (shift > farthest * error)
+        farthest = np.where(farther, shift / error, farthest)
+        found = np.where(farther, (shift >= CLEAR_SHIFT * error) & (missed < MOST_MISSED * shift), found)
     return found
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from drbo.arrays import Bools
 from drbo.claims.claim import SEED, Claim, Context, Ruling
 from drbo.claims.denial import Denial
-from drbo.claims.experiments import moved_arrows
+from drbo.claims.experiments import followed_arrows
 from drbo.graph.dag import dag_to_cpdag
 from drbo.graph.marks import ARROW
 from drbo.independence.set_tests import SetTests
@@ -23,7 +23,7 @@ from drbo.search.ancestral.gfci import second_opinion
 #: What is said where tests do not agree with the class, or something in the graph causes both.
 UNCONFIRMED = "The class has this direction, but a hidden cause of both columns is not excluded."
 #: And where no experiment moves the cause alone.
-UNMOVED = "No experiment moves '{}' clearly and leaves the mechanism of '{}' as it is: a hidden cause is not excluded."
+UNMOVED = "No experiment moves '{}' so clearly that '{}' follows, and a hidden cause of both is not excluded."
 
 
 class HiddenTests(Claim):
@@ -42,7 +42,7 @@ class HiddenTests(Claim):
             return Ruling(skipped="only sums of the rows are known")
         of_class, unmoved, record = unconfirmed(dag, tests), np.zeros_like(dag), context.answer.experiments
         if record is not None:
-            unmoved = (of_class | dag_to_cpdag(dag).T) & ~moved_arrows(context.score, context.table, dag, record)
+            unmoved = (of_class | dag_to_cpdag(dag).T) & ~followed_arrows(context.score, context.table, dag, record)
         denied = list[Denial]()
         for i, j in np.argwhere(dag & (of_class | unmoved)).tolist():
             words, grounds = (UNMOVED, self.denies) if unmoved[i, j] else (UNCONFIRMED, self.denies[1:])
