@@ -92,4 +92,4 @@ def test_a_graph_of_a_file_is_read_by_the_names_of_the_columns(table):
     how = Judging(score="bic-nv", groups="d", tell=told.append, options={"n_random": 19, "path": False})
     assert how.of_graph(read, frame).n_edges == 3
     assert asked == [["a", "b", "c"]]
-    assert "does not record the rows" in told[0]
+    assert "does not record which rows" in told[0]
