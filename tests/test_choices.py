@@ -8,6 +8,7 @@ from drbo.choices import Choices
 from drbo.data.checks.check import check_table
 from drbo.data.statistics.statistics import Statistics
 from drbo.errors import SettingsError
+from drbo.knowledge import Knowledge
 from drbo.scores.families import Families
 from drbo.scores.linear import BicNV
 from drbo.scores.penalties.categories import chance_gamma
@@ -126,3 +127,7 @@ def test_hidden_causes_need_numbers():
         with pytest.raises(SettingsError, match="'b' is a category") as found:
             Choices(score=score, hidden=True).of_score(table)
         assert "without hidden causes" in found.value.hint
+
+
+def test_knowledge_may_be_a_dict():
+    assert Choices.of({"knowledge": {"roots": ["a"]}}).knowledge == Knowledge(roots=["a"])

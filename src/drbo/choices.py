@@ -83,6 +83,8 @@ class Choices:
     def of(cls, parameters: Mapping[str, Any]) -> Self:
         """Return the choices among the parameters of an estimator."""
         given = {each.name: parameters[each.name] for each in fields(cls) if each.name in parameters}
+        if isinstance(given.get("knowledge"), Mapping):
+            given["knowledge"] = Knowledge.from_mapping(given["knowledge"])
         for name, kind in (("design", Design), ("policy", DataPolicy)):
             given[name] = kind() if given.get(name) is None else given[name]
             if not isinstance(given[name], kind):
@@ -101,7 +103,7 @@ class Choices:
         if not isinstance(self.knowledge, Knowledge | None):
             raise SettingsError(
                 f"knowledge must be a Knowledge object, got {type(self.knowledge).__name__}",
-                hint="create one with Knowledge(...) or Knowledge.from_mapping(...)",
+                hint="create one with Knowledge(...), or give its statements as a dict",
             )
         if "targets" in (self.score_options or {}):
             raise SettingsError(

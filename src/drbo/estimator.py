@@ -6,7 +6,7 @@ The module is long because it holds the reference of all parameters; :mod:`drbo.
 
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
@@ -49,7 +49,7 @@ class DrBO(NamedParameters, FittedAttributes):
         local score (higher is better), or a score object. The last two number the columns in the order of the table.
     score_options : options of the score: ``penalty``, ``edge_prior``, and those of the particular score.
     preset : ``"default"``, or ``"paper"`` for Algorithm 1 of Duong, Gupta & Nguyen (2025).
-    knowledge : edges, tiers and limits that every evaluated graph satisfies.
+    knowledge : edges, tiers and limits that every evaluated graph satisfies, also as a dict.
     design : how the rows came about: experiments, groups, weights; see :class:`Design`.
     policy : what to do about missing values, types, constant and collinear columns; see :class:`DataPolicy`.
     hidden : True: allow hidden common causes, for numbers with linear relations; see docs/guide/hidden.md.
@@ -91,7 +91,7 @@ class DrBO(NamedParameters, FittedAttributes):
         score: Any = "auto",
         score_options: dict[str, Any] | None = None,
         preset: Preset = "default",
-        knowledge: Knowledge | None = None,
+        knowledge: Knowledge | Mapping[str, Any] | None = None,
         design: Design | None = None,
         policy: DataPolicy | None = None,
         hidden: bool = False,

@@ -8,8 +8,11 @@ from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep
 
 from drbo import Design, DrBO, Knowledge, Result, Settings
+from drbo.claims.checks.arms import RandomisedArms
+from drbo.data.statistics.statistics import Statistics
 from drbo.data.statistics.sums import Sums
 from drbo.errors import KnowledgeError, SettingsError
+from tests.claims.contexts import context_of
 
 
 def trial(rng, n=300):
@@ -102,6 +105,14 @@ def test_an_arm_of_two_rows_is_not_compared(rng):
     )
     frame["arm"] = np.where(np.arange(300) < 2, "drug", "placebo")
     assert fitted(frame).claims.arms == ()
+
+
+def test_rows_that_are_alike_count_in_full(rng):
+    table = Statistics.from_array(np.column_stack([np.repeat([0, 1], 40), rng.normal(size=80)]), names=["arm", "pain"])
+    context = context_of(None, table.counting_as(0.5), np.zeros((2, 2), dtype=bool), randomised=("arm",))
+    (one,) = RandomisedArms().run(context).record
+    wanted = stats.ttest_ind(table.values[40:, 1], table.values[:40, 1], equal_var=False).confidence_interval()
+    assert (one.low, one.high) == pytest.approx((wanted.low, wanted.high))
 
 
 def test_weights_count_as_rows(rng):

@@ -309,3 +309,12 @@ class TestLargeTables:
         assert any("time ran out" in note for note in notes)
         with pytest.raises(DataError, match="linear combination"):
             check_table(values)
+
+
+def test_many_columns_of_text_have_one_note(rng):
+    frame = pd.DataFrame({name: rng.choice(["u", "v"], size=30) for name in "abcde"})
+    assert check_table(frame)[1] == (
+        "5 columns contain text and are treated as categorical: 'a' (2 levels), 'b' (2 levels), 'c' (2 levels) and "
+        "2 more",
+    )
+    assert len(check_table(frame[["a", "b"]])[1]) == 2

@@ -135,7 +135,11 @@ class _Trial:
 
     @property
     def _weights(self) -> Floats:
-        return np.ones(self.table.n_rows) if self.table.weights is None else self.table.weights
+        """The weights of rows, which count in full even if neighbours are alike: in a trial they are often sorted."""
+        weights, table = self.table.weights, self.table
+        if weights is None or (table.order is not None and np.ptp(weights) == 0):
+            return np.ones(table.n_rows)
+        return weights
 
     def _seen(self, columns: list[int]) -> Bools:
         return np.asarray(~np.isnan(self.table.values[:, columns]).any(axis=1))

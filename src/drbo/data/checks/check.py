@@ -1,12 +1,12 @@
 """Checks every table before a score is built on it: shape, missing values, constant and collinear columns."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from drbo.arrays import Floats
-from drbo.data.checks.columns import Column, is_constant, read_column, read_numbers, shortened
+from drbo.data.checks.columns import TEXT, Column, is_constant, read_column, read_numbers, shortened
 from drbo.data.checks.dependence import find_dependent, find_relabelled, rank_is_telling
 from drbo.data.checks.missing import complete_rows, missing_cells, note, refuse
 from drbo.data.checks.weights import checked_weights
@@ -16,13 +16,15 @@ from drbo.data.statistics.blocks import is_large
 from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import current
 from drbo.design import OnCollinear, OnConstant
-from drbo.errors import DataError
+from drbo.errors import DataError, first_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MIN_ROWS = 3
 MIN_COLUMNS = 2
+#: So many columns of text have a note each, or are named in one note.
+FEW_NOTES = 3
 
 
 def check_table(
@@ -74,9 +76,19 @@ def read_columns(frame: "pd.DataFrame", missing: str, notes: list[str]) -> Stati
     elif missing == "error":
         refuse(frame, missing_here)
     columns = [read_column(name, frame[name], missing_here[:, j]) for j, name in enumerate(frame.columns)]
-    notes += [column.note for column in columns if column.note]
+    notes += _column_notes(dict(zip(frame.columns, columns, strict=True)))
     kinds, levels = (tuple(part) for part in zip(*((one.kind, one.levels) for one in columns), strict=True))
     return Statistics(_stacked(frame, columns), tuple(frame.columns), kinds, levels)
+
+
+def _column_notes(columns: Mapping[str, Column]) -> list[str]:
+    """Return what there is to say of columns; many columns of text have one note."""
+    text = [name for name, column in columns.items() if TEXT in column.note]
+    if len(text) <= FEW_NOTES:
+        return [column.note for column in columns.values() if column.note]
+    named = first_of((f"'{name}' ({len(columns[name].levels or ())} levels)" for name in text), FEW_NOTES)
+    joined = f"{len(text)} columns contain text and are treated as categorical: {named}"
+    return [joined, *(column.note for name, column in columns.items() if column.note and name not in text)]
 
 
 def without_collinear(table: Statistics, on_collinear: str, notes: list[str]) -> Statistics:

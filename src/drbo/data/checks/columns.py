@@ -45,6 +45,10 @@ class DateError(DataError):
     """A column holds dates or times."""
 
 
+#: What is said of a column of labels.
+TEXT = "contains text and is treated as categorical"
+
+
 class Column(NamedTuple):
     """A column as numbers; those of a categorical column are places in its levels."""
 
@@ -142,9 +146,7 @@ def _cells(name: str, cells: list[Any]) -> Column:
     levels = sorted(set(texts.tolist()))
     place = {level: code for code, level in enumerate(levels)}
     codes = np.array([place[text] for text in texts], dtype=np.float64)
-    return _grouped(
-        name, codes, levels, f"column '{name}' contains text and is treated as categorical with {len(levels)} levels"
-    )
+    return _grouped(name, codes, levels, f"column '{name}' {TEXT} with {len(levels)} levels")
 
 
 def is_number_text(text: str) -> bool:

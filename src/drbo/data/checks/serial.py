@@ -142,7 +142,7 @@ def _alike(values: Floats, clocks: list[int], errors: float = SERIAL) -> tuple[F
     least = np.maximum(squares, np.finfo(float).eps * n * (values**2).max(axis=0) + np.finfo(float).tiny)
     lagged = (centred[1:] * centred[:-1]).sum(axis=0) / least
     found = [j for j in np.flatnonzero(lagged > errors / np.sqrt(n)).tolist() if j not in clocks]
-    return lagged + (1 + 3 * lagged) / n, found
+    return np.minimum(lagged + (1 + 3 * lagged) / n, 1.0), found
 
 
 def _sorted_key(table: Statistics, values: Floats, names: tuple[str, ...], clocks: list[int]) -> tuple[str, ...]:

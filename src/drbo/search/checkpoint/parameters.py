@@ -27,6 +27,8 @@ def plain_parameters(given: Mapping[str, Any], start: npt.ArrayLike | None = Non
     """Return parameters of the estimator as JSON knows them, and the start, for a search that is resumed."""
     options = {name: np.asarray(value).tolist() for name, value in (given["score_options"] or {}).items()}
     design, policy = given["design"] or Design(), given["policy"] or DataPolicy()
+    stated = given["knowledge"] or Knowledge()
+    known = Knowledge.from_mapping(stated) if isinstance(stated, Mapping) else stated
     groups = design.groups
     if np.ndim(groups):  # the number of the group of each row
         groups = np.unique(np.asarray(groups), return_inverse=True)[1].tolist()
@@ -40,7 +42,7 @@ def plain_parameters(given: Mapping[str, Any], start: npt.ArrayLike | None = Non
         "hidden": int(bool(given["hidden"])),
         "score": score_label(given["score"]),
         "score_options": options or None,
-        "knowledge": (given["knowledge"] or Knowledge()).to_mapping(),
+        "knowledge": known.to_mapping(),
         "start": None if start is None else np.argwhere(np.asarray(start)).tolist(),
     }
 
