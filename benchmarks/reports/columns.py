@@ -79,6 +79,26 @@ def growth(rows: list[Row]) -> str:
     return markdown(titles.split(", "), lines) + words
 
 
+def whole(rows: list[Row]) -> str:
+    """Return what whole fits take, of that the search and the halves of the rows, beside FLOP."""
+    lines: list[list[object]] = []
+    for (table, count, n), some in grouped(sorted(rows, key=_size), "table", "columns", "n").items():
+        ours, other = ([row for row in some if row["method"] == method] for method in ("drbo", "FLOP"))
+        spent = [[float(row[name]) for row in ours] for name in ("cpu_seconds", "search_seconds", "stability_seconds")]
+        theirs = [float(row["cpu_seconds"]) for row in other if not row.get("failed")]
+        ratio = f"{np.mean(spent[0]) / np.mean(theirs):.1f}" if theirs else ""
+        counts = table, f"{int(count):,}", f"{int(n):,}", len(ours)
+        found = ours[0]["score_name"], f"**{np.mean(spent[0]):.2f}**", *(_mean(part, 2) for part in spent[1:])
+        lines.append([*counts, *found, _mean(theirs, 2) if other else "", ratio])
+    titles = "table, columns, rows, tables, score, CPU s of a fit, of them until the search ended, halves of the rows"
+    return markdown([*titles.split(", "), "FLOP's CPU s", "times FLOP's"], lines)
+
+
+def _size(row: Row) -> tuple[bool, int, str]:
+    """Simulated tables first, and few columns."""
+    return "/" in row["table"], int(row["columns"]), row["table"]
+
+
 def proof(rows: list[Row]) -> str:
     """Return what the proof that nobody asked for adds to a fit, by graph."""
     lines: list[list[object]] = []

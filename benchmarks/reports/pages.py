@@ -82,6 +82,7 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/evidence/speed.md", "row growth", "big_passes", row_growth.table),
     ("docs/guide/limits.md", "limits", "columns_growth", limits.table),
     ("docs/evidence/big-tables.md", "passes", "big_passes", speed.passes),
+    ("docs/evidence/speed.md", "whole fits", "whole_fit", columns.whole),
     ("docs/evidence/speed.md", "columns", "columns", columns.beside),
     ("docs/evidence/speed.md", "columns growth", "columns_growth", columns.growth),
     ("docs/evidence/speed.md", "proof", "columns_proof", columns.proof),

@@ -37,5 +37,6 @@ STUDIES = {
     "speed": "whole calls of the presets, iterations beside the bare matrix product, their growth, and learning curves",
     "startup": "CPU seconds of import, help, check and a first fit, warm and cold, beside importing numpy and pandas",
     "unique": "different DAGs among random vectors, by the rank of the search space",
+    "whole_fit": "CPU seconds of whole default fits beside FLOP, and on real tables of numbers and categories",
     "workers": "what other processes gain for an expensive score, and what an executor costs a cheap one",
 }

@@ -24,6 +24,17 @@ def test_columns_are_told_by_graph_and_growth_by_its_exponents():
     assert columns.picture(rows).startswith(b"<?xml")
 
 
+def test_a_whole_fit_is_told_beside_flop():
+    common = {"table": "20ER2", "columns": "20", "n": "1000", "score_name": "bic-nv"}
+    ours = {**common, "method": "drbo", "cpu_seconds": "1", "search_seconds": "0.1", "stability_seconds": "0.4"}
+    theirs = {**common, "method": "FLOP", "cpu_seconds": "0.4"}
+    real = {**ours, "table": "psych/bfi", "columns": "2"}
+    table = columns.whole([real, ours, {**ours, "cpu_seconds": "3"}, theirs]).splitlines()
+    assert table[2] == "| 20ER2 | 20 | 1,000 | 2 | bic-nv | **2.00** | 0.10 | 0.40 | 0.40 | 5.0 |"
+    assert table[3] == "| psych/bfi | 2 | 1,000 | 1 | bic-nv | **1.00** | 0.10 | 0.40 |  |  |"
+    assert "no answer" in columns.whole([ours, {**theirs, "cpu_seconds": "", "failed": "FLOP error"}])
+
+
 def test_a_proof_is_told_by_what_it_adds():
     common = {"graph": "20ER2", "search_seconds": "0.1", "without_seconds": "0.5"}
     rows = [{**common, "cpu_seconds": "1", "proved": "True"}, {**common, "cpu_seconds": "2", "proved": "False"}]
