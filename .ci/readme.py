@@ -3,7 +3,8 @@
     build/install/env/bin/python .ci/readme.py build/install/try
 
 The folder gets a table with the columns that the README speaks of, rows that were not seen (also as the part of an
-owner), rows of two experiments, and a graph to compare to.
+owner), rows of two experiments, rows with a time, and a graph to compare to. ``drbo studio`` is left out: it serves a
+page until it is ended, and needs what this installation lacks; tests/studio tries it.
 """
 
 import os
@@ -33,9 +34,8 @@ def prepare(folder: Path) -> None:
     frame[n // 2 :].to_csv(folder / "part.csv", index=False)
     run = np.where(np.arange(n) < n // 2, "plain", "heated")
     frame[["age", "dose"]].assign(dose=dose + 3 * (run == "heated"), run=run).to_csv(folder / "runs.csv", index=False)
-    pd.DataFrame(rng.normal(size=(60, 3)).cumsum(axis=0), columns=["x", "y", "z"]).to_csv(
-        folder / "series.csv", index=False
-    )
+    series = pd.DataFrame(rng.normal(size=(120, 3)), columns=["x", "y", "z"])
+    series.assign(day=pd.date_range("2026-01-01", periods=120)).to_csv(folder / "series.csv", index=False)
     (folder / "truth.csv").write_text("source,target\nage,dose\ndose,outcome\nrain,wet\nsex,outcome\nage,weight\n")
 
 
@@ -43,7 +43,7 @@ def commands() -> list[list[str]]:
     """Return the commands of the README, and its Python as one of them."""
     blocks = re.findall(r"```(\w*)\n(.*?)```", README.read_text(), re.DOTALL)
     lines = [line.split("  #")[0].strip() for kind, text in blocks if kind in ("", "sh") for line in text.splitlines()]
-    found = [["sh", "-c", line] for line in lines if line.startswith("drbo ")]
+    found = [["sh", "-c", line] for line in lines if re.match(r"drbo (?!studio)", line)]
     return [*found, *([sys.executable, "-c", text] for kind, text in blocks if kind == "python")]
 
 
