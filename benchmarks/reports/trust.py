@@ -98,14 +98,13 @@ def _dependent(rows: list[Row], case: tuple[str, ...], columns: str, methods: tu
 def bootstrap(rows: list[Row]) -> str:
     """Return the cost of a bootstrap and what a warm start changes."""
     text = (
-        "Standardised linear data, `python -m benchmarks bootstrap`: a fit, a bootstrap of 100 from warm and from\n"
-        "cold starts with 2 workers, and by how much the frequencies of arrows and links differ between the two (over\n"
-        "all pairs that either of them linked). The machine was shared while these ran: times are too long, and their\n"
-        "ratios rough. A fit of 20 columns includes the proof of its optimum.\n\n"
+        "Standardised linear data: CPU seconds of a fit, and of a bootstrap of 100 from warm and from cold starts with\n"
+        "2 workers, their start included, and by how much the frequencies of arrows and links differ between the two\n"
+        "(over all pairs that either of them linked). A fit includes the proof of the optimum and all checks.\n\n"
     )
     text += header("graph, rows | data set | fit | warm | cold | warm / fit | mean difference | 95th percentile")
     for row in rows:
-        times = " | ".join(f"{float(row[f'{name}_seconds']):.2f} s" for name in ("fit", "warm", "cold"))
+        times = " | ".join(f"{float(row[f'{name}_cpu_seconds']):.1f}" for name in ("fit", "warm", "cold"))
         apart = " | ".join(f"{float(row[name]):.3f}" for name in ("mean_difference", "p95_difference"))
         text += f"| {row['graph']}, {row['n_rows']} | {row['seed']} | {times} | {row['warm_over_fit']} | {apart} |\n"
     return text
