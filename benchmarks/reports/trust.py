@@ -98,8 +98,8 @@ def _dependent(rows: list[Row], case: tuple[str, ...], columns: str, methods: tu
 def bootstrap(rows: list[Row]) -> str:
     """Return the cost of a bootstrap and what a warm start changes."""
     text = (
-        "Standardised linear data: CPU seconds of a fit, and of a bootstrap of 100 from warm and from cold starts with\n"
-        "2 workers, their start included, and by how much the frequencies of arrows and links differ between the two\n"
+        "Standardised linear data: CPU seconds of a fit, and of a bootstrap of 100 from warm and from cold starts\n"
+        "with 2 workers, their start included, and by how much the frequencies of arrows and links differ between the two\n"
         "(over all pairs that either of them linked). A fit includes the proof of the optimum and all checks.\n\n"
     )
     text += header("graph, rows | data set | fit | warm | cold | warm / fit | mean difference | 95th percentile")
