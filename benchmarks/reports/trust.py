@@ -99,8 +99,8 @@ def bootstrap(rows: list[Row]) -> str:
     """Return the cost of a bootstrap and what a warm start changes."""
     text = (
         "Standardised linear data: CPU seconds of a fit, and of a bootstrap of 100 from warm and from cold starts\n"
-        "with 2 workers, their start included, and by how much the frequencies of arrows and links differ between the two\n"
-        "(over all pairs that either of them linked). A fit includes the proof of the optimum and all checks.\n\n"
+        "with 2 workers, their start included, and by how much the frequencies of arrows and links differ between the\n"
+        "two (over all pairs that either of them linked). A fit includes the proof of the optimum and all checks.\n\n"
     )
     text += header("graph, rows | data set | fit | warm | cold | warm / fit | mean difference | 95th percentile")
     for row in rows:
