@@ -107,7 +107,7 @@ def test_a_marker_that_is_a_value_elsewhere_is_not_proposed(good):
     frame = good.assign(wage=[12.0, -99] * 100, balance=[-99.0, 3, -50, 20] * 50)
     look = look_at(frame)
     assert [problem.column for problem in look.problems if problem.marker] == []
-    wages = frame["wage"].where(frame.index < 100, frame.index)
+    wages = np.where(frame.index < 100, frame["wage"], frame.index)
     assert look_at(frame.assign(wage=wages)).na == ()
     assert look_at(frame.assign(wage=wages, balance=good["y"])).na == ("-99",)
 

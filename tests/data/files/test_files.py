@@ -1,5 +1,6 @@
 import io
 import os
+import stat
 import sys
 import threading
 import tracemalloc
@@ -21,7 +22,7 @@ from drbo.data.files.files import (
     stored_archive,
     write_file,
 )
-from drbo.errors import CheckpointError, DataError, ResultError
+from drbo.errors import CheckpointError, DataError, ResultError, WriteError
 
 
 def test_a_pipe_is_refused_and_never_waited_for(tmp_path):
@@ -174,6 +175,13 @@ def test_a_link_at_the_place_of_a_file_is_replaced_not_followed(tmp_path):
     write_file(tmp_path / "link", b"new")
     assert (tmp_path / "precious").read_bytes() == b"mine"
     assert (tmp_path / "link").read_bytes() == b"new"
+
+
+def test_no_file_takes_the_place_of_a_pipe(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(WriteError, match="pipe cannot be written: it is a device or a pipe"):
+        write_file(tmp_path / "pipe", b"new")
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
 
 def test_writers_at_the_same_time_leave_one_whole_file(tmp_path):

@@ -249,10 +249,13 @@ def write_file(path: Path, content: bytes | Callable[[IO[bytes]], object], mode:
     """Write a file so that a crash leaves the old one or the new one, never a half: same folder, fsync, rename.
 
     ``content`` are its bytes, or a function that writes them to a stream, for those that should not be in memory twice.
-    ``mode`` are the permissions of the file from its first byte on, less those that the umask takes away.
+    ``mode`` are the permissions of the file from its first byte on, less those that the umask takes away. A device or a
+    pipe is refused, because the new file would take its place.
     """
     temporary = path.with_name(f".{secrets.token_hex(8)}.tmp")
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise WriteError(f"{path} cannot be written: it is a device or a pipe", hint="name a file")
         with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as stream:
             content(stream) if callable(content) else stream.write(content)
             stream.flush()
