@@ -1,8 +1,11 @@
 """A table holds the rows of one version, and says which; older rows are marked."""
 
+from collections import defaultdict
+
 import pytest
 
 from benchmarks.reports import versions
+from benchmarks.rows import FOLDER, read
 
 ROWS = [
     {"drbo": "0.1.0", "commit": "", "shd": "9"},
@@ -36,3 +39,17 @@ def test_a_page_of_older_rows_says_so():
 
 def test_rows_of_other_programs_alone_have_no_version():
     assert versions.said(ROWS[2:]) == "Not measured with drbo."
+
+
+def test_the_data_sets_are_the_same_in_all_versions():
+    """Rows of other programs, measured beside an older version, may stand beside rows of this one."""
+    found = defaultdict(list)
+    for path in sorted((FOLDER / "run").glob("*.csv")):
+        for row in read(f"run/{path.stem}"):
+            if row.get("true_score"):
+                found[row["data"], row["seed"], row["score"]].append((row["drbo"], float(row["true_score"])))
+    several = {key: scores for key, scores in found.items() if len({version for version, _ in scores}) > 1}
+    assert len(several) > 100
+    for key, scores in several.items():
+        values = [score for _, score in scores]
+        assert values == pytest.approx([values[0]] * len(values), rel=1e-6), key
