@@ -52,6 +52,12 @@ def test_an_open_link_cannot_be_said_and_names_the_question():
     assert "compelled" not in text
 
 
+def test_an_assumed_arrow_that_leads_away_is_not_called_open():
+    result = result_of([("y", "z"), ("a", "z")])  # the class directs both, but no resample confirms it
+    text = about_outcome(result, OutcomeRecord(column="y", basis="", sizes=(sized("z", 0.0, 2.0),)))
+    assert "z (the best guess is the reverse)\n      1 more: 0.0 or 2.0" in text
+
+
 def test_a_randomised_column_is_first_told_by_its_arms():
     arms = (ArmEffect(cause="a", effect="y", difference=2.0, low=1.0, high=3.0),)
     result = result_of([], table=TableRecord(randomised=("a",), outcome="y"), claims=Claims(arms=arms))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from drbo.result.result import Result
 
 #: How sure it is that a column is a cause.
-Standing = Literal["randomised", "supported", "assumed", "open", "unlinked", "effect"]
+Standing = Literal["randomised", "supported", "assumed", "reverse", "open", "unlinked", "effect"]
 #: Causes that a summary lists.
 SHOWN_CAUSES = 12
 #: How sizes are to be read.
@@ -54,9 +54,10 @@ class Cause:
         """What the arrows on the way rest on, in words."""
         if self.standing in ("supported", "randomised"):
             return GROUNDS.get(self.ground, "supported")
-        return {"assumed": "assumed: the best guess", "open": "open", "effect": "follows from it"}.get(
-            self.standing, "not linked"
-        )
+        return {
+            "assumed": "assumed: the best guess", "reverse": "the best guess is the reverse", "open": "open",
+            "effect": "follows from it",
+        }.get(self.standing, "not linked")  # fmt: skip
 
     @property
     def to_be_sure(self) -> str:
@@ -103,7 +104,7 @@ def answer_about(result: "Result", record: OutcomeRecord) -> OutcomeAnswer:
         return tuple(one for one in found if one.standing in kinds)
 
     return OutcomeAnswer(
-        column=record.column, causes=of("randomised", "supported", "assumed"), unclear=of("open"),
+        column=record.column, causes=of("randomised", "supported", "assumed"), unclear=of("reverse", "open"),
         effects=of("effect"), unlinked=of("unlinked"), steps=steps, left_out=record.left_out,
         level=next(iter(levels)) if len(levels) == 1 else "",
     )  # fmt: skip
@@ -158,9 +159,8 @@ def _standings(result: "Result", column: str) -> list[Cause]:
             through = tuple(names[node] for node in way[1:-1])
             found.append(Cause(name=name, standing=standing, ground=ground, through=through, weakest=pair))
         elif k in linked:  # the arrow leads away from the outcome
-            sure = sure_of.get((goal, k), 0)
-            pair = (name, column)
-            found.append(Cause(name=name, standing="effect" if sure == 2 else "open", weakest=pair))
+            away: tuple[Standing, ...] = ("open", "reverse", "effect")
+            found.append(Cause(name=name, standing=away[sure_of.get((goal, k), 0)], weakest=(name, column)))
         else:
             found.append(Cause(name=name, standing="unlinked"))
     return found
