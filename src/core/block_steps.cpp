@@ -1,8 +1,9 @@
 // Steps of scores whose variables are blocks of columns, such as the indicators of a category, taken to be Gaussian.
 //
-// With S the covariance of a node's columns given those of its parents, a family is worth -rows ln |S|, less its prices.
-// The parents' columns are eliminated once (Projection). Given one more parent, ln |S| follows from a Cholesky factor of
-// what is left of that parent's and the node's columns, the node's last; without a parent, from a factor of its own.
+// With S the covariance of a node's columns given those of its parents, a family is worth -rows ln |S|, less its
+// prices. The parents' columns are eliminated once (Projection). Given one more parent, ln |S| follows from a Cholesky
+// factor of what is left of that parent's and the node's columns, the node's last; without a parent, from a factor of
+// its own.
 #include "steps.h"
 
 namespace drbo {

@@ -8,9 +8,9 @@ namespace nb = nanobind;
 namespace drbo {
 #define DRBO_FILES(use)                                                                                       \
   use(lattice) use(set_functions) use(order_graph) use(listed) use(steps) use(regressions) use(nongaussian)   \
-      use(count_steps) use(block_steps) use(order_climb) use(linear_parents) use(discrete_parents) use(draws) use(paper_draws) \
-          use(paper_train) use(ancestral) use(meek) use(additive) use(dependence) use(experiment_families)    \
-              use(experiment_counts)
+      use(count_steps) use(block_steps) use(order_climb) use(linear_parents) use(discrete_parents) use(draws) \
+          use(paper_draws) use(paper_train) use(ancestral) use(meek) use(additive) use(dependence)            \
+              use(experiment_families) use(experiment_counts)
 #define DECLARE(file) void bind_##file(nb::module_& m);
 DRBO_FILES(DECLARE)
 }  // namespace drbo
