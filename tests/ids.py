@@ -1,7 +1,7 @@
 """Names of parametrized tests that a person can read: values in words, not their numbers or representations."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import fields, is_dataclass
 from functools import partial
 from typing import Any
@@ -31,6 +31,8 @@ def _words(value: Any, parameter: str) -> str | None:
         return ", ".join(f"{key}={_words(part, parameter)}" for key, part in value.items()) or "nothing"
     if isinstance(value, np.ndarray):
         return "array of " + " x ".join(map(str, value.shape))
+    if isinstance(value, Set):
+        value = sorted(value)  # whose order is the same in every process
     if isinstance(value, Sequence):
         return " ".join(str(_words(part, parameter)) for part in value) or "nothing"
     if isinstance(value, Settings):

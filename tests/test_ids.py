@@ -14,6 +14,7 @@ from tests.ids import readable
     [
         ({"n": 0, "kind": "block"}, "n=0, kind=block"),
         (["fit", "table.csv"], "fit table.csv"),
+        ({"b", "a", "c"}, "a b c"),
         (b"\xff\x00", "\\\\xff\\\\x00"),
         ("a\nb", "a\\nb"),
         ("x" * 80, "x" * 57 + "..."),
@@ -26,7 +27,7 @@ from tests.ids import readable
         (np.float64, "float64"),
         (object(), "object"),
     ],
-    ids=range(13),
+    ids=range(14),
 )
 def test_values_in_words(value, name):
     assert readable(value, "value") == name

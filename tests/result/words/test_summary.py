@@ -90,7 +90,7 @@ class TestSummary:
         assert ("another run may find a different graph" in result.summary()) == cut_short
 
     def test_hostile_texts_cannot_reach_the_terminal(self):
-        names, bare = ("\x1b[2J", "\r", "\u202e", "d"), {"classes": (), "confidence": None, "noise": ()}
+        names, bare = ("\x1b[2J", "\r", "\u202e", "d"), {"classes": (), "confidence": None, "noise": (), "halves": ()}
         proof = Proof(upper_bound=0.0, tolerance=0.0, valid_for="\x1b[2J")
         text = full_result(names=names, stopped="\x07", reasons=("\x1b]0;",), proof=proof, **bare).summary()
         assert all(character.isprintable() or character == "\n" for character in text)
@@ -103,7 +103,7 @@ class TestSummary:
             ("weights", "standardised_weights", "margins", "posterior", "confidence", "local", "price")
         )
         result = full_result(
-            names=[f"v{j}" for j in range(d)], dag=dag, searched_dag=dag, classes=(), noise=(),
+            names=[f"v{j}" for j in range(d)], dag=dag, searched_dag=dag, classes=(), noise=(), halves=(),
             score_equivalent=False, **bare,
         )  # fmt: skip
         assert "... and 130 more" in result.summary()
