@@ -86,7 +86,7 @@ test: .venv/ready  ## all tests but the slow ones
 	$(RUN_TESTS) -m "not slow" $(if $(COVERED),--cov --cov-report=term:skip-covered --cov-fail-under=$(COVERAGE_FLOOR))
 
 LIGHT_TESTS = tests/graph tests/independence tests/scores tests/search tests/choice tests/claims tests/cli tests/result \
-  $(filter-out tests/test_docs.py tests/test_examples.py,$(wildcard tests/test_*.py))
+  $(filter-out tests/test_docs.py tests/test_examples.py tests/test_plugin.py,$(wildcard tests/test_*.py))
 test-light: .venv/ready .venv-light/ready  ## the tests that need neither torch nor matplotlib, in an environment without them
 	! .venv-light/bin/python -c "import torch" 2> /dev/null
 	! .venv-light/bin/python -c "import matplotlib" 2> /dev/null

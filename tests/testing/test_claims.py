@@ -72,7 +72,7 @@ def _denying(pair=("a", "b"), sentence="No.", skipped="", **others):
     ("changes", "words"),
     [
         ({"name": ""}, "must have a name"),
-        ({"denies": ("luck",)}, "denies must be a tuple of given, experiment"),
+        ({"denies": ("luck",)}, "denies must be a tuple of given, randomised, experiment"),
         ({"after": ("doubt",)}, "cannot be made after itself"),
         ({"run": _changed}, "changed the answer"),
         ({"run": _changed_table}, "changed the table"),

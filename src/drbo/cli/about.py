@@ -18,6 +18,7 @@ VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "CUDA
 PACKAGES = (
     *("numpy", "scipy", "pandas", "scikit-learn", "threadpoolctl", "networkx", "click", "rich", "jinja2"),
     *("torch", "matplotlib", "pyarrow", "python-calamine", "duckdb", "distributed", "causal-learn"),
+    *("starlette", "uvicorn"),
 )
 ABSENT = "not installed"
 

@@ -274,15 +274,15 @@ def _check_width(widths: Indices, names: Sequence[str]) -> None:
 
 
 def _correlation(columns: Floats) -> tuple[Floats, Floats]:
-    """Return the log variances and the correlation matrix, with a ridge.
+    """Return the log variances and the correlation matrix, with a ridge that counts as variance: its diagonal is 1.
 
-    A column that is constant in these rows tells nothing: log variance 0 and correlation 0 with all others.
+    A column that is constant in these rows tells nothing: no variance but the ridge, and correlation 0 with all others.
     """
     centred = columns - columns.mean(axis=0)
     deviation = np.sqrt(np.mean(centred**2, axis=0))
     deviation[np.ptp(columns, axis=0) == 0] = 0
     safe = np.where(deviation > 0, deviation, 1.0)
     scaled = np.where(deviation > 0, centred / safe, 0.0)
-    correlation = scaled.T @ scaled / len(columns)
-    np.fill_diagonal(correlation, 1 + RIDGE)
-    return 2 * np.log(safe), correlation
+    correlation = scaled.T @ scaled / (len(columns) * (1 + RIDGE))
+    np.fill_diagonal(correlation, 1.0)
+    return 2 * np.log(safe) + np.log1p(RIDGE), correlation

@@ -34,7 +34,7 @@ def test_a_simulated_table_from_the_command_line(tmp_path):
     (tmp_path / "truth.csv").write_text("source,target\n" + "".join(edges))
     options = ("--score", "mixed", "--score-option", "penalty=1", "--max-evals", 100, "--quiet")
     text = run("fit", tmp_path / "table.csv", "-o", tmp_path / "result", *options)
-    assert "column 'group4' contains text and is treated as categorical with 3 levels" in text
+    assert "columns contain text and are treated as categorical: 'group4' (3 levels)" in text
     found = json.loads(run("compare", tmp_path / "result", tmp_path / "truth.csv", "--json"))
     assert found["n_true"] == 6
     assert found["n_extra"] + found["n_missing"] <= 2  # the search is short, and the score only approximates categories

@@ -220,10 +220,10 @@ except KeyboardInterrupt:
 
 
 def test_ctrl_c_ends_the_reader_and_an_unguarded_script_can_start_one(path):
-    code = INTERRUPTED.format(child=CHILD.format(body="time.sleep(60)"), path=str(path))
+    code = INTERRUPTED.format(child=CHILD.format(body="time.sleep(600)"), path=str(path))
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(word for word in sys.path if word)}
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=20, check=False,
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=120, check=False,
         start_new_session=True,
     )  # fmt: skip
     assert (done.stdout, done.returncode) == ("interrupted True\n", 0), done.stderr

@@ -13,7 +13,7 @@ from drbo.claims.record import ExperimentRecord, Target
 from drbo.data.checks.facts import Audit
 from drbo.errors import ResultError
 from drbo.knowledge import Knowledge
-from drbo.result.records import SeriesRecord, hints_of, required, stored
+from drbo.result.records import OutcomeRecord, SeriesRecord, Size, hints_of, required, stored
 from drbo.result.result import Result
 from tests.hidden import hidden_model
 from tests.results import FULL_DAG, assert_same, full_result, saved
@@ -21,11 +21,12 @@ from tests.results import FULL_DAG, assert_same, full_result, saved
 CYCLE = FULL_DAG | FULL_DAG.T
 OPTIONAL = (
     *("proof", "claims.margins", "claims.experiments", "hidden", "told", "confidence", "confidence.marks"),
-    *("scoring.evidence_scale", "scoring.regression", "search.afterwards", "series"),
+    *("scoring.evidence_scale", "scoring.regression", "search.afterwards", "series", "outcome"),
 )
 RUNS = ExperimentRecord(
     column="run", labels=("plain", "hot"), rows=(800, 53), targets=(Target(experiment="hot", column="a", margin=9.0),)
 )
+SIZES = OutcomeRecord(column="a", basis="slopes", sizes=(Size(cause="b,c", total=(0.5, 0.0), low=-1.0, high=1.0),))
 PAST = SeriesRecord(lags=(1, 0, 0, 1), time="day", unit="who", season=7, trend="line")
 
 
@@ -160,7 +161,7 @@ REQUIRED = [name for name, needed in ENTRIES.items() if needed]
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory):
-    return full_result(experiments=RUNS, series=PAST).save(tmp_path_factory.mktemp("saved"))
+    return full_result(experiments=RUNS, series=PAST, outcome=SIZES).save(tmp_path_factory.mktemp("saved"))
 
 
 class TestHostileFiles:
@@ -289,7 +290,7 @@ class TestHostileFiles:
 
     def test_an_entry_that_a_later_version_added_may_be_missing(self, folder):
         forge(folder, lambda content: content["claims"].pop("over"))
-        assert_same(Result.load(folder), saved(full_result(over="", experiments=RUNS, series=PAST)))
+        assert_same(Result.load(folder), saved(full_result(over="", experiments=RUNS, series=PAST, outcome=SIZES)))
 
     @pytest.mark.parametrize(
         ("change", "message"),

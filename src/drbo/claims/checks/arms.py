@@ -44,7 +44,7 @@ def looks_like_arms(table: Statistics, column: int) -> bool:
     if not ARM_NAMES.fullmatch(table.names[column]):
         return False
     _, counts = np.unique(table.values[:, column][~np.isnan(table.values[:, column])], return_counts=True)
-    return 2 <= len(counts) <= MOST_ARMS and counts.min() >= counts.mean() / 2
+    return 2 <= len(counts) <= MOST_ARMS and bool(counts.min() >= counts.mean() / 2)
 
 
 class RandomisedArms(Claim):

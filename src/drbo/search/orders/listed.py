@@ -103,7 +103,7 @@ class Listed:
         self.n_local += len(families)
         most = np.maximum(limits.max_parents, limits.required.sum(axis=0))[families.nodes]
         shares = np.where(families.sizes > most, -np.inf, self._shares_of(families))
-        return _Sets(parents, shares.reshape(len(self._free), -1))
+        return _Sets(parents, shares.reshape(parents.shape[:2]))
 
     def _shares_of(self, families: Families) -> Floats:
         score = self._score
