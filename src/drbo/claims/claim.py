@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 MAX_EDGES = 1_000
 #: Claims draw rows and starts with this seed, so that what is said about a graph does not depend on the run's seed.
 SEED = 0
+#: Why the effects of a series are not tested.
+CATEGORIES = "the effects of categorical columns have no instruments"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -151,6 +153,19 @@ class ResidualClaim(Claim):
 
     def too_much(self, context: Context) -> str:
         return context.too_many_edges
+
+
+class SeriesClaim(Claim):
+    """A claim that tests the effects of arrows between rows that have a past."""
+
+    denies: ClassVar[tuple[Ground, ...]] = ("time", "class")
+    repeated = False  # its levels are those of all rows
+
+    def relevant(self, context: Context) -> bool:
+        return context.has_arrows and bool(context.table.lags)
+
+    def too_much(self, context: Context) -> str:
+        return context.too_many_edges or (CATEGORIES if "categorical" in context.table.kinds else "")
 
 
 def denials(claim: Claim, sentences: Mapping[tuple[str, str], str]) -> tuple[Denial, ...]:

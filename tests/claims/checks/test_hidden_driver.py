@@ -8,7 +8,8 @@ import pytest
 from statsmodels.api import OLS
 
 from drbo import Design, DrBO
-from drbo.claims.checks.hidden_driver import CATEGORIES, DIFFERENT, NO_OLDER, HiddenDrivers, instruments
+from drbo.claims.checks.hidden_driver import DIFFERENT, NO_OLDER, HiddenDrivers, instruments
+from drbo.claims.claim import CATEGORIES
 from drbo.data.statistics.statistics import Statistics
 from drbo.scores.linear import BicNV
 from drbo.scores.splines import SplineScore

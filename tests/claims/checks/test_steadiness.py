@@ -7,8 +7,8 @@ from scipy.stats import norm
 from statsmodels.api import OLS
 from statsmodels.tsa.stattools import adfuller
 
-from drbo.claims.checks.hidden_driver import CATEGORIES
 from drbo.claims.checks.steadiness import WANDERING, Steadiness, halves, wandering
+from drbo.claims.claim import CATEGORIES
 from drbo.data.statistics.statistics import Statistics
 from drbo.scores.linear import BicNV
 from drbo.testing.claims import check_claim

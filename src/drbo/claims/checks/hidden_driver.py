@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from drbo.arrays import Bools, Floats, Indices
-from drbo.claims.claim import Claim, Context, Ruling, denials
+from drbo.claims.claim import Context, Ruling, SeriesClaim, denials
 from drbo.data.statistics.moments import moments
 from drbo.deadline import current
 from drbo.graph.window import places
@@ -30,8 +30,6 @@ DIFFERENT = (
 )
 MUTUAL = "'{0}' and '{1}' act on each other, which looks the same as a hidden cause of both."
 FAMILY = "A hidden cause is likely at another arrow into '{1}', which leaves this one unconfirmed."
-#: Why the claim is skipped.
-CATEGORIES = "the effects of categorical columns have no instruments"
 
 
 class Instrument(NamedTuple):
@@ -41,18 +39,10 @@ class Instrument(NamedTuple):
     differs: float  # p-value of the same effect as in the regression; NaN: no such column
 
 
-class HiddenDrivers(Claim):
+class HiddenDrivers(SeriesClaim):
     """The claim that older columns confirm the effect of an arrow; for rows that have a past."""
 
     name, title = "hidden drivers", "the test of hidden causes by older columns"
-    denies = ("time", "class")
-    repeated = False  # its levels are those of all rows
-
-    def relevant(self, context: Context) -> bool:
-        return context.has_arrows and bool(context.table.lags)
-
-    def too_much(self, context: Context) -> str:
-        return context.too_many_edges or (CATEGORIES if "categorical" in context.table.kinds else "")
 
     def run(self, context: Context) -> Ruling:
         table, dag = context.table, context.answer.dag

@@ -11,8 +11,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from drbo.arrays import Bools, Floats, Indices
-from drbo.claims.checks.hidden_driver import CATEGORIES
-from drbo.claims.claim import Claim, Context, Ruling, denials
+from drbo.claims.claim import Context, Ruling, SeriesClaim, denials
 from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import current
 from drbo.graph.window import places
@@ -34,18 +33,10 @@ class Halves(NamedTuple):
     p_value: float
 
 
-class Steadiness(Claim):
+class Steadiness(SeriesClaim):
     """The claim that effects are the same in both halves of a series."""
 
     name, title = "steadiness", "the comparison of both halves of the series"
-    denies = ("time", "class")
-    repeated = False  # its level is that of all rows
-
-    def relevant(self, context: Context) -> bool:
-        return context.has_arrows and bool(context.table.lags)
-
-    def too_much(self, context: Context) -> str:
-        return context.too_many_edges or (CATEGORIES if "categorical" in context.table.kinds else "")
 
     def run(self, context: Context) -> Ruling:
         table, dag = context.table.complete_rows, context.answer.dag
