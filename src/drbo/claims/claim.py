@@ -28,7 +28,7 @@ MAX_EDGES = 1_000
 #: Claims draw rows and starts with this seed, so that what is said about a graph does not depend on the run's seed.
 SEED = 0
 #: Why the effects of a series are not tested.
-CATEGORIES = "the effects of categorical columns have no instruments"
+CATEGORIES = "effects of categorical columns are not compared over time"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

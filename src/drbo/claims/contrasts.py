@@ -10,10 +10,9 @@ import numpy as np
 from scipy.special import stdtrit
 
 from drbo.arrays import Floats
+from drbo.data.statistics.regressions import slopes
 
 NORMAL_95 = 1.959963984540054  # standard errors of a 95% interval
-#: Residuals of rows with (nearly) all the leverage are not blown up without end.
-LEAST_FREEDOM = 1e-9
 
 
 class Estimate(NamedTuple):
@@ -108,19 +107,10 @@ def robust_slopes(
     >>> [round(number, 2) for number in found[0]]
     [2.0, 1.41, 2.59]
     """
-    x = np.column_stack([design, np.ones(len(outcome))])
-    freedom = weights.sum() - x.shape[1]
-    gram = x.T @ (weights[:, None] * x)
-    scale = np.sqrt(np.diag(gram))
-    if freedom < 1 or (scale == 0).any() or np.linalg.matrix_rank(gram / np.outer(scale, scale)) < len(gram):
+    if (found := slopes(outcome, design, weights)) is None:
         return None
-    inverse = np.linalg.inv(gram)
-    slopes = inverse @ (x.T @ (weights * outcome))
-    leverage = np.einsum("ij,jk,ik->i", x, inverse, x)
-    noise = (outcome - x @ slopes) / np.maximum(1 - leverage, LEAST_FREEDOM)
-    spread = inverse @ (x.T @ ((weights * noise**2)[:, None] * x)) @ inverse
-    half = float(stdtrit(freedom, 0.975)) * np.sqrt(np.diag(spread)[:wanted])
-    ends = zip(slopes[:wanted].tolist(), half.tolist(), strict=True)
+    half = float(stdtrit(found.freedom, 0.975)) * found.robust
+    ends = zip(found.values[:wanted].tolist(), half.tolist(), strict=False)
     return [Estimate(value, value - width, value + width) for value, width in ends]
 
 

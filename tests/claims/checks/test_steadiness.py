@@ -51,12 +51,12 @@ def test_units_are_split_one_by_one():
     assert np.isclose(halves(both, DAG)[2, 1].first, halves(table, DAG)[2, 1].first)
 
 
-def test_the_figures_are_those_of_regressions_with_white_errors():
+def test_the_figures_are_those_of_regressions_with_errors_for_any_spread():
     table = _window(later=0.3)
     late = table.blocks > np.median(table.blocks)
     fits = [
         OLS(table.values[part, 1], np.column_stack([table.values[part][:, [2, 3]], np.ones(part.sum())])).fit(
-            cov_type="HC1"
+            cov_type="HC3"
         )
         for part in (~late, late)
     ]
@@ -64,6 +64,15 @@ def test_the_figures_are_those_of_regressions_with_white_errors():
     assert np.allclose([found.first, found.second], [fit.params[0] for fit in fits])
     z = (fits[0].params[0] - fits[1].params[0]) / np.hypot(fits[0].bse[0], fits[1].bse[0])
     assert np.isclose(found.p_value, 2 * norm.sf(abs(z)))
+
+
+def test_effects_that_halves_cannot_show_are_denied():
+    few = _window().take(np.arange(7), np.arange(4))
+    assert np.isnan(halves(few, DAG)[2, 1].p_value)
+    assert "too few rows" in _denied(few)["a[-1]", "b"]
+    still = _window()
+    still.values[still.blocks > np.median(still.blocks), 3] = 1.0  # one cause stays as it is in the second half
+    assert set(_denied(still)) == {("a[-1]", "b"), ("b[-1]", "b")}
 
 
 def test_random_walks_without_their_own_past_are_denied():

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
+import statsmodels.api as sm
 from sklearn.linear_model import LinearRegression
 
-from drbo.data.statistics.regressions import edge_weights
+from drbo.data.statistics.regressions import edge_weights, slopes
 from drbo.errors import DataError
 
 
@@ -68,3 +69,22 @@ class TestEdgeWeights:
             edge_weights(np.zeros((5, 3)), np.zeros((2, 2)))
         with pytest.raises(DataError, match="must be square"):
             edge_weights(np.zeros((5, 2)), np.zeros((2, 2)), covariance=True)
+
+
+def test_slopes_have_the_errors_of_statsmodels(rng):
+    design, weights = rng.normal(size=(40, 2)) + 5, rng.integers(1, 4, size=40)
+    outcome = design @ [1.0, -0.5] + rng.normal(size=40) * np.exp(design[:, 0] - 5)
+    repeated = np.repeat(np.arange(40), weights)
+    model = sm.OLS(outcome[repeated], sm.add_constant(design[repeated]))
+    found = slopes(outcome, design, weights.astype(float))
+    np.testing.assert_allclose(found.values, model.fit().params[1:])
+    np.testing.assert_allclose(found.plain, model.fit().bse[1:])
+    np.testing.assert_allclose(found.robust, model.fit(cov_type="HC3").bse[1:])
+    assert found.freedom == weights.sum() - 3
+
+
+def test_columns_that_repeat_each_other_have_no_slopes(rng):
+    design = rng.normal(size=(20, 1))
+    assert slopes(rng.normal(size=20), np.hstack([design, 2 * design])) is None
+    assert slopes(rng.normal(size=20), np.ones((20, 1))) is None
+    assert slopes(rng.normal(size=3), rng.normal(size=(3, 3))) is None

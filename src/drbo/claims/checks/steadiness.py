@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr
 
-from drbo.arrays import Bools, Floats, Indices
+from drbo.arrays import Bools
 from drbo.claims.claim import Context, Ruling, SeriesClaim, denials
+from drbo.data.statistics.regressions import slopes
 from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import current
 from drbo.graph.window import places
@@ -22,11 +23,15 @@ LEVEL = 0.05
 UNIT_ROOT = -2.86
 #: What is said about arrows that are denied.
 CHANGED = "The effect of '{0}' on '{1}' differs between the halves of the series: {2:.2g} and {3:.2g} (p = {4:.1g})."
+UNSEEN = "A half of the series has too few rows, or no change, to show the effect of '{0}' on '{1}'."
 WANDERING = "'{0}' and '{1}' may both be random walks, and the own past of '{1}' is not among its parents."
 
 
 class Halves(NamedTuple):
-    """An effect in the first and in the second half of all series, and the p-value of no difference."""
+    """An effect in the first and in the second half of all series, and the p-value of no difference.
+
+    NaN: a half has too few rows, or columns repeat each other in it.
+    """
 
     first: float
     second: float
@@ -45,7 +50,9 @@ class Steadiness(SeriesClaim):
         sentences = dict[tuple[str, str], str]()
         for (i, j), one in found.items():
             own = series[np.flatnonzero(dag[:, j])] == series[j]
-            if one.p_value < LEVEL / len(found):
+            if np.isnan(one.p_value):
+                sentences[names[i], names[j]] = UNSEEN.format(names[i], names[j])
+            elif one.p_value < LEVEL / len(found):
                 sentences[names[i], names[j]] = CHANGED.format(names[i], names[j], *one)
             elif not own.any() and wanders[series[i]] and wanders[series[j]]:
                 sentences[names[i], names[j]] = WANDERING.format(names[i], names[j])
@@ -55,17 +62,19 @@ class Steadiness(SeriesClaim):
 def halves(table: Statistics, dag: Bools) -> dict[tuple[int, int], Halves]:
     """Return the effect of every arrow in the first and second half of each series, by cause and effect.
 
-    Errors are those that hold for noise of any spread (White 1980).
+    Errors are those that hold for noise of any spread (HC3; MacKinnon & White 1985).
     """
     late, found = _late(table), dict[tuple[int, int], Halves]()
     for j in np.flatnonzero(dag.any(axis=0)).tolist():
         current().check()
         parents = np.flatnonzero(dag[:, j])
-        if min(late.sum(), (~late).sum()) <= len(parents) + 1:
+        first, second = (slopes(table.values[part, j], table.values[np.ix_(part, parents)]) for part in (~late, late))
+        if first is None or second is None:
+            found |= {(i, j): Halves(np.nan, np.nan, np.nan) for i in parents.tolist()}
             continue
-        (first, before), (second, after) = (_fit(table.values[part], parents, j) for part in (~late, late))
-        z = np.abs(first - second) / np.sqrt(np.maximum(before + after, np.finfo(float).tiny))
-        for i, parts in zip(parents.tolist(), zip(first, second, 2 * ndtr(-z), strict=True), strict=True):
+        gap = np.abs(first.values - second.values)
+        p_values = 2 * ndtr(-gap / np.maximum(np.hypot(first.robust, second.robust), np.finfo(float).tiny))
+        for i, *parts in zip(parents.tolist(), first.values, second.values, p_values, strict=True):
             found[i, j] = Halves(*map(float, parts))
     return found
 
@@ -79,16 +88,6 @@ def _late(table: Statistics) -> Bools:
         rows = units == unit
         late[rows] = table.blocks[rows] > np.median(table.blocks[rows])
     return late
-
-
-def _fit(rows: Floats, parents: Indices, node: int) -> tuple[Floats, Floats]:
-    """Return the effects of parents on a node, and their variances."""
-    x = np.column_stack([rows[:, parents], np.ones(len(rows))])
-    inverse = np.linalg.pinv(x.T @ x)
-    effects = inverse @ (x.T @ rows[:, node])
-    spread = (rows[:, node] - x @ effects) * np.sqrt(len(rows) / (len(rows) - x.shape[1]))
-    between = inverse @ ((x * spread[:, None] ** 2).T @ x) @ inverse
-    return effects[:-1], np.diag(between)[:-1]
 
 
 def wandering(table: Statistics) -> list[bool]:
@@ -111,9 +110,6 @@ def wandering(table: Statistics) -> list[bool]:
             found.append(False)
             continue
         changes = levels[:, :-1] - levels[:, 1:]
-        x = np.column_stack([levels[:, 1], changes[:, 1:], np.ones(len(levels))])
-        inverse = np.linalg.pinv(x.T @ x)
-        effects = inverse @ (x.T @ changes[:, 0])
-        left = ((changes[:, 0] - x @ effects) ** 2).sum() / max(len(x) - x.shape[1], 1)
-        found.append(bool(effects[0] > UNIT_ROOT * np.sqrt(left * inverse[0, 0])))
+        fit = slopes(changes[:, 0], np.column_stack([levels[:, 1], changes[:, 1:]]))
+        found.append(fit is None or bool(fit.values[0] > UNIT_ROOT * fit.plain[0]))
     return found

@@ -1,6 +1,7 @@
-"""Linear regressions of columns on others, from one correlation matrix: the weights of edges, and their errors."""
+"""Linear regressions of columns on others: the weights of edges by a correlation matrix, and slopes of rows."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,8 @@ from drbo.graph.dag import check_dag
 COLLINEAR = 1e-9
 #: Residual shares under this are rounding errors of a perfect fit.
 RESIDUAL_FLOOR = 1e-12
+#: Residuals of rows with (nearly) all the leverage are not blown up without end.
+LEAST_FREEDOM = 1e-9
 
 
 def edge_weights(
@@ -134,3 +137,44 @@ def _independent(correlation: Floats, node: int, parents: Indices) -> Indices:
         if left >= COLLINEAR:
             kept.append(parent)
     return np.array(sorted(kept), dtype=np.intp)
+
+
+class RowSlopes(NamedTuple):
+    """Slopes of a regression, with standard errors for noise of equal spread, and for noise of any spread (HC3)."""
+
+    values: Floats  # (k,)
+    plain: Floats  # (k,)
+    robust: Floats  # (k,)
+    freedom: float
+
+
+def slopes(
+    outcome: Floats,  # (n,)
+    design: Floats,  # (n, k) without a column of ones
+    weights: Floats | None = None,  # (n,) a row of weight w counts as w equal rows
+) -> RowSlopes | None:
+    """Return the slopes of a least-squares regression with an intercept.
+
+    None: there are too few rows for it, or columns of the design repeat each other.
+
+    Examples
+    --------
+    >>> x = np.arange(8.0)
+    >>> found = slopes(2 * x + np.array([1, -1, 1, -1, -1, 1, -1, 1]), x[:, None])
+    >>> [round(float(part[0]), 2) for part in (found.values, found.plain, found.robust)]
+    [2.0, 0.18, 0.24]
+    """
+    weights = np.ones(len(outcome)) if weights is None else weights
+    x = np.column_stack([design, np.ones(len(outcome))])
+    freedom = float(weights.sum()) - x.shape[1]
+    gram = x.T @ (weights[:, None] * x)
+    scale = np.sqrt(np.diag(gram))
+    if freedom < 1 or (scale == 0).any() or np.linalg.matrix_rank(gram / np.outer(scale, scale)) < len(gram):
+        return None
+    inverse = np.linalg.inv(gram)
+    found = inverse @ (x.T @ (weights * outcome))
+    noise = outcome - x @ found
+    left = noise / np.maximum(1 - np.einsum("ij,jk,ik->i", x, inverse, x), LEAST_FREEDOM)
+    spread = inverse @ (x.T @ ((weights * left**2)[:, None] * x)) @ inverse
+    plain = np.diag(inverse) * (float(weights @ noise**2) / freedom)
+    return RowSlopes(found[:-1], np.sqrt(plain[:-1]), np.sqrt(np.diag(spread)[:-1]), freedom)
