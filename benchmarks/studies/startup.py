@@ -27,6 +27,7 @@ TICK = 0.01
 YARDSTICK = "import numpy, pandas"
 #: The file of each table, and its graph and rows.
 TABLES = {"small.csv": ("3ER1", 300), "large.csv": ("60ER2", 5000)}
+FIT = "import numpy, drbo; drbo.DrBO().fit(numpy.loadtxt('small.csv', delimiter=',', skiprows=1))"
 CODE, DRBO = ("-c",), ("-m", "drbo")
 #: What is started: its words in the table, and the arguments of Python.
 STARTS: dict[str, tuple[str, ...]] = {
@@ -36,6 +37,7 @@ STARTS: dict[str, tuple[str, ...]] = {
     "drbo check, 3 columns": (*DRBO, "check", "small.csv"),
     "drbo check, 60 columns and 5,000 rows": (*DRBO, "check", "large.csv"),
     "drbo fit, 3 columns": (*DRBO, "fit", "small.csv", "--quiet"),
+    "DrBO().fit(array), 3 columns": (*CODE, FIT),
 }
 
 

@@ -100,6 +100,13 @@ def test_descendants_and_layers_agree_with_networkx():
         assert graph.longest_path_layers(dag).tolist() == layers
 
 
+def test_connected_parts_agree_with_networkx(rng):
+    for d, density in ((0, 0.0), (1, 0.0), (12, 0.1), (40, 0.02), (40, 0.05)):
+        linked = rng.random((d, d)) < density
+        expected = nx.connected_components(nx.from_numpy_array(linked | linked.T))
+        assert [part.tolist() for part in graph.connected_parts(linked)] == sorted(map(sorted, expected))
+
+
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [

@@ -9,6 +9,7 @@ from drbo.independence.residuals import (
     DEGREES_OF_FREEDOM,
     N_KNOTS,
     AdditiveRegressions,
+    b_spline_values,
     category_term,
     linear_residual,
     smooth_term,
@@ -45,6 +46,15 @@ def test_a_term_spans_the_cubic_splines_on_its_knots(rng):
     fitted = dense @ np.linalg.lstsq(dense, basis, rcond=None)[0]
     np.testing.assert_allclose(fitted, basis, atol=1e-8)
     assert basis.shape[1] == dense.shape[1] - 1
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_b_splines_are_those_of_scipy(rng, degree):
+    inner = np.sort(rng.normal(size=8))
+    knots = np.concatenate([np.repeat(inner[0], degree), inner, np.repeat(inner[-1], degree)])
+    x = np.concatenate([rng.uniform(inner[0], inner[-1], 100), inner])
+    expected = BSpline.design_matrix(x, knots, degree).toarray()
+    np.testing.assert_allclose(b_spline_values(x, knots, degree), expected, atol=1e-14)
 
 
 def test_strengths_have_the_degrees_of_freedom_asked_for(rng):

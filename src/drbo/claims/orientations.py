@@ -5,18 +5,16 @@ whatever the class says about it, as long as no cycle arises. All ways are equal
 own has probability 0.5. Edges in different connected parts are independent of each other.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse.csgraph import connected_components
 
 from drbo.arrays import Bools, Floats, Indices
 from drbo.deadline import current
-from drbo.graph.dag import descendants, meek_closure
+from drbo.graph.dag import connected_parts, descendants, meek_closure
 
 #: Up to this many ways to direct one part of a graph are listed; of more, a sample is drawn.
 MOST_LISTED = 4096
@@ -118,12 +116,9 @@ def ways_left(
     return tuple(found)
 
 
-def _parts(loose: Bools) -> Iterator[Indices]:
-    """Yield the nodes of each connected part with at least one edge."""
-    count, label = connected_components(loose, directed=False)
-    for k in range(count):
-        if len(nodes := np.flatnonzero(label == k)) > 1:
-            yield nodes
+def _parts(loose: Bools) -> list[Indices]:
+    """Return the nodes of each connected part with at least one edge."""
+    return [part for part in connected_parts(loose) if len(part) > 1]
 
 
 @dataclass(frozen=True, eq=False)

@@ -191,6 +191,30 @@ def skeleton(adjacency: npt.ArrayLike) -> Bools:
     return edges | edges.T
 
 
+def connected_parts(linked: npt.ArrayLike) -> list[Indices]:
+    """Return the nodes of each part that is connected if directions are ignored, in order of their first nodes.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in connected_parts([[0, 0, 0], [0, 0, 0], [1, 0, 0]])]
+    [[0, 2], [1]]
+    """
+    edges = _nonzero(linked)
+    above = list(range(len(edges)))  # a node of the same part with a lower number, or the node itself
+
+    def first(node: int) -> int:
+        while above[node] != node:
+            above[node] = node = above[above[node]]
+        return node
+
+    for i, j in zip(*(ends.tolist() for ends in np.nonzero(edges)), strict=True):
+        low, high = sorted((first(i), first(j)))
+        above[high] = low
+    firsts = np.array([first(node) for node in above], dtype=np.intp)
+    order = np.argsort(firsts, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(firsts[order])) + 1) if len(order) else []
+
+
 def v_structures(pdag: npt.ArrayLike) -> list[tuple[int, int, int]]:
     """Return all (a, c, b) with a -> c <- b, a < b, a and b not adjacent; sorted.
 

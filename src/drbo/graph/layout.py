@@ -12,12 +12,11 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse.csgraph import connected_components
 
 from drbo.arrays import Bools, Floats, Indices
 from drbo.deadline import current
 from drbo.errors import ResultError
-from drbo.graph.dag import longest_path_layers
+from drbo.graph.dag import connected_parts, longest_path_layers
 
 NODE_GAP = 0.3  # between the borders of two neighbours in a layer
 BEND_GAP = 0.24  # between a passing edge and a node; half of it between two passing edges
@@ -97,9 +96,7 @@ def _layers(dag: Bools) -> Indices:
 
 def _components(dag: Bools) -> list[Indices]:
     """Return the connected parts, largest first; single nodes last."""
-    count, label = connected_components(dag, directed=False)
-    groups = [np.flatnonzero(label == part) for part in range(count)]
-    return sorted(groups, key=lambda group: (-len(group), int(group[0])))
+    return sorted(connected_parts(dag), key=lambda group: (-len(group), int(group[0])))
 
 
 def _capped(dag: Bools, layer: Indices, widths: Floats) -> list[int]:

@@ -10,11 +10,10 @@ from typing import Self
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse.csgraph import connected_components
 
 from drbo.arrays import Bools
 from drbo.errors import DataError
-from drbo.graph.dag import check_dag, descendants, is_acyclic
+from drbo.graph.dag import check_dag, connected_parts, descendants, is_acyclic
 from drbo.graph.marks import ARROW, TAIL, Marks
 
 
@@ -114,9 +113,9 @@ def _share_district(graph: Mag, into: Bools) -> Bools:
     nodes = np.flatnonzero(graph.bidirected.any(axis=0))
     if not len(nodes):
         return np.zeros_like(into)
-    count, district = connected_components(graph.bidirected, directed=False)
-    members = np.zeros((len(into), count), dtype=np.float32)
-    members[nodes, district[nodes]] = 1
+    members = np.zeros((len(into), len(nodes)), dtype=np.float32)
+    for district, part in enumerate(connected_parts(graph.bidirected[np.ix_(nodes, nodes)])):
+        members[nodes[part], district] = 1
     entered = (into.astype(np.float32) @ members > 0).astype(np.float32)
     return np.asarray(entered @ entered.T > 0)
 

@@ -11,8 +11,6 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from drbo.arrays import Bools, Indices
 from drbo.deadline import OutOfTimeError, current
@@ -20,6 +18,7 @@ from drbo.errors import DataError, SettingsError
 from drbo.graph.dag import (
     check_dag,
     check_pdag,
+    connected_parts,
     cpdag_to_dag,
     dag_to_cpdag,
     descendants,
@@ -276,10 +275,8 @@ def _bounds_or_none(graph: Bools, dag: Bools) -> tuple[int, int] | None:
 def _undirected_parts(graph: Bools, nodes: frozenset[int], above: frozenset[int]) -> list[EdgePart]:
     """Return the undirected parts of a chain graph on ``nodes``, each with its parents there and those ``above``."""
     members = np.array(sorted(nodes))
-    count, label = connected_components(graph & graph.T, directed=False)
     parts = []
-    for part in range(count):
-        inside = np.flatnonzero(label == part)
+    for inside in connected_parts(graph & graph.T):
         parents = np.flatnonzero(graph[:, inside[0]] & ~graph[inside[0]])  # the same for every node of the part
         parts.append((frozenset(members[inside].tolist()), above.union(members[parents].tolist())))
     return parts
@@ -359,6 +356,8 @@ def _open_noncausal(nodes: Indices, given: Bools, truth: Bools) -> Bools:
     that leaves the directed path at a given node c also visits nodes j below others of that path; but then c is a
     descendant of a node on a directed path to j, and the set is not valid for j in any case.
     """
+    from scipy.sparse import csr_array  # takes longer to load than a small table to fit
+
     down: Any = csr_array(truth, dtype=np.float32)
     up: Any = csr_array(truth.T, dtype=np.float32)
     start = np.zeros(given.shape, dtype=bool)

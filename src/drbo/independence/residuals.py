@@ -11,7 +11,6 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.interpolate import BSpline
 
 from drbo import _core
 from drbo.arrays import Floats
@@ -95,6 +94,31 @@ def category_term(codes: npt.ArrayLike) -> SmoothTerm:
     return SmoothTerm(np.ascontiguousarray(basis), np.zeros(basis.shape[1]), np.zeros(1))
 
 
+def b_spline_values(x: Floats, knots: Floats, degree: int) -> Floats:
+    """Return the B-splines (n, q) over ascending knots at places between the first and the last knot.
+
+    The recursion of Cox and de Boor, for the functions that are not zero. The modules of scipy that have it take
+    longer to load than a small table to fit.
+
+    Examples
+    --------
+    >>> b_spline_values(np.array([0.0, 0.25, 1.0]), np.array([0.0, 0.0, 0.5, 1.0, 1.0]), 1).tolist()
+    [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.0, 0.0, 1.0]]
+    """
+    n_functions = len(knots) - degree - 1
+    interval = np.clip(np.searchsorted(knots, x, side="right") - 1, degree, n_functions - 1)
+    local = np.ones((1, len(x)))  # of the functions that are not zero
+    for order in range(1, degree + 1):
+        before, after = (knots[interval + np.arange(first, first + order)[:, None]] for first in (1 - order, 1))
+        shares = local / (after - before)
+        local = np.zeros((order + 1, len(x)))
+        local[:-1] += (after - x) * shares
+        local[1:] += (x - before) * shares
+    values = np.zeros((len(x), n_functions))
+    np.put_along_axis(values, (interval + np.arange(-degree, 1)[:, None]).T, local.T, axis=1)
+    return values
+
+
 def _b_splines(x: Floats) -> tuple[Floats, Floats]:
     """Return a cubic B-spline basis (n, q) and the penalty (q, q) on second differences of its coefficients."""
     x = standardized(x[:, None])[:, 0]
@@ -105,7 +129,7 @@ def _b_splines(x: Floats) -> tuple[Floats, Floats]:
     spaced = distinct[0] + share * (distinct[-1] - distinct[0])
     inner = np.unique(QUANTILE_SHARE * np.quantile(x, share) + (1 - QUANTILE_SHARE) * spaced)
     knots = np.concatenate([np.repeat(inner[0], DEGREE), inner, np.repeat(inner[-1], DEGREE)])
-    basis = BSpline.design_matrix(np.clip(x, inner[0], inner[-1]), knots, DEGREE).toarray()
+    basis = b_spline_values(np.clip(x, inner[0], inner[-1]), knots, DEGREE)
     # The coefficient of B-spline k stands for the value at the mean of its inner knots (Greville): second divided
     # differences over these sites are zero exactly for straight lines.
     n_sites = basis.shape[1]

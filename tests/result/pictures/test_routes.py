@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 
 from drbo.graph.layout import layered_routes
 from drbo.result.pictures.routes import (
@@ -10,6 +11,7 @@ from drbo.result.pictures.routes import (
     LAYER,
     MAX_LABEL,
     box_widths,
+    cubic,
     curve,
     knots,
     label,
@@ -18,6 +20,16 @@ from drbo.result.pictures.routes import (
 )
 
 TRIANGLE = np.array([[0, 1, 1], [0, 0, 1], [0, 0, 0]])
+
+
+def test_lines_are_the_cubics_of_scipy(rng):
+    down, across = np.cumsum(rng.uniform(60, 90, 6)), rng.normal(size=6) * 5
+    slopes = PchipInterpolator(down, across).derivative()(down)
+    places = np.linspace(down[0], down[-1], 50)
+    expected = CubicHermiteSpline(down, across, slopes)(places)
+    np.testing.assert_allclose(cubic(down, across, slopes, places), expected, atol=1e-9)
+    _, _, tangents = knots(np.column_stack([across, -down]))
+    np.testing.assert_allclose(tangents[1:-1:2], slopes[1:-1], atol=1e-9)  # too flat to be cut
 
 
 def test_long_names_lose_their_middle():

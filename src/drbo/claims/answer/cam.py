@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from scipy.interpolate import BSpline
 from scipy.special import betainc
 
 from drbo.arrays import Bools, Floats
 from drbo.deadline import current
 from drbo.errors import DataError, SettingsError
+from drbo.independence.residuals import b_spline_values
 
 #: Basis functions of a smooth term, the constant included; the default of CAM and of mgcv.
 BASIS_FUNCTIONS = 10
@@ -165,7 +165,7 @@ def spline_term(column: npt.ArrayLike, n_functions: int) -> Floats:
     degree = min(3, width)
     inner = np.quantile(distinct, np.arange(1, width - degree + 1) / (width - degree + 1))
     knots = np.concatenate([np.zeros(degree + 1), inner, np.ones(degree + 1)])
-    basis = BSpline.design_matrix(np.clip(x, 0.0, 1.0), knots, degree).toarray()
+    basis = b_spline_values(np.clip(x, 0.0, 1.0), knots, degree)
     left, singular, _ = np.linalg.svd(basis - basis.mean(axis=0), full_matrices=False)
     return np.ascontiguousarray(left[:, :width][:, singular[:width] > COLLINEAR * singular[0]])
 

@@ -10,7 +10,6 @@ from math import comb, exp, log
 from typing import Literal
 
 import numpy as np
-from scipy.optimize import brentq
 
 from drbo.arrays import Floats
 
@@ -21,6 +20,8 @@ Counted = Literal["DAGs", "orders"]
 EXPECTED_PARENTS = (0.125, 0.25, 0.5, 1.0, 2.0, 3.0, 4.0)
 #: Few columns cannot have so many parents each: the prior links at most this share of their pairs.
 MOST_LINKED = 0.9
+#: Halvings of the interval that holds the log odds: to 14 digits.
+HALVINGS = 50
 #: Numbers of parents whose evidence lies this far (in logs) below the best one's are left out of the average.
 NEGLIGIBLE = 5.0
 
@@ -65,7 +66,11 @@ def edge_log_odds(n_nodes: int, parents: float, counted: Counted) -> float:
     edges = min(parents * n_nodes, MOST_LINKED * pairs)
     if counted == "orders":
         return log(edges / (pairs - edges))
-    return float(brentq(lambda odds: expected_edges(n_nodes, odds) - edges, -30.0, 30.0))
+    low, high = -30.0, 30.0
+    for _ in range(HALVINGS):  # scipy.optimize takes longer to load
+        middle = (low + high) / 2
+        low, high = (middle, high) if expected_edges(n_nodes, middle) < edges else (low, middle)
+    return (low + high) / 2
 
 
 def nearest(parents: float) -> float:

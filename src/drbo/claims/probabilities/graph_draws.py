@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from math import exp, lgamma, log
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
 
 from drbo.arrays import Bools, Floats
 from drbo.claims.known_margins import Chains, KnownAlternatives
@@ -18,6 +17,7 @@ from drbo.claims.probabilities.edge_prior import edge_log_odds
 from drbo.claims.probabilities.posterior import evidence, expected_parents, sum_inside
 from drbo.constraints import Constraints
 from drbo.errors import SettingsError
+from drbo.graph.dag import connected_parts
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.exact.family_tables import all_tables, compiled_work, sets_of
 from drbo.search.subset_kernels import column
@@ -133,10 +133,8 @@ def orders_of(dag: Bools) -> float:
     >>> round(orders_of(np.array([[0, 1, 0], [0, 0, 0], [0, 0, 0]], dtype=bool)))
     3
     """
-    _, label = connected_components(dag, directed=False)
-    sizes = np.bincount(label)
-    parts = [_orders_of_part(dag[np.ix_(label == k, label == k)]) for k in range(len(sizes))]
-    return exp(lgamma(len(dag) + 1) + sum(log(one) - lgamma(n + 1) for one, n in zip(parts, sizes, strict=True)))
+    parts = ((len(part), _orders_of_part(dag[np.ix_(part, part)])) for part in connected_parts(dag))
+    return exp(lgamma(len(dag) + 1) + sum(log(orders) - lgamma(n + 1) for n, orders in parts))
 
 
 def _orders_of_part(dag: Bools) -> float:

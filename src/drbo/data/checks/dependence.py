@@ -1,7 +1,6 @@
 """Finds redundant columns: copies of another column, and exact linear combinations of others."""
 
 import numpy as np
-from scipy.linalg import qr
 
 from drbo.arrays import Floats
 from drbo.data.statistics.blocks import row_blocks
@@ -201,6 +200,8 @@ def _combinations(columns: Floats) -> dict[int, list[int]]:
     count = columns.shape[1]
     if count < 2:
         return {}
+    from scipy.linalg import qr  # only suspicious tables come this far
+
     triangle: Floats = np.asarray(np.linalg.qr(columns, mode="r"))  # lengths and angles stay, rows are fewer
     pivots = np.abs(np.diag(qr(triangle, mode="r", pivoting=True)[0]))
     n_dependent = int((pivots <= TOLERANCE).sum())

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from drbo.arrays import Bools, Floats, Indices
 from drbo.data.statistics.statistics import Statistics
@@ -90,6 +89,8 @@ def _drawn(
     rng: np.random.Generator,
 ) -> tuple[Indices, Floats]:
     """Return for each missing cell a near row, as a place among those that are seen, and prediction plus residual."""
+    from scipy.spatial import cKDTree  # takes longer to load than a small table to fit
+
     seen = np.flatnonzero(~missing)
     drawn = rng.choice(seen, size=len(seen))
     ridge = RIDGE * len(seen) * np.eye(others.shape[1])

@@ -2,7 +2,6 @@
 
 import numpy as np
 import numpy.typing as npt
-from scipy.sparse import csr_array
 
 from drbo.arrays import Floats
 from drbo.graph.dag import check_dag
@@ -22,6 +21,8 @@ def sortability(dag: npt.ArrayLike, criterion: npt.ArrayLike) -> float | None:
     >>> sortability([[0, 1, 0], [0, 0, 1], [0, 0, 0]], [1.0, 2.0, 1.5])
     0.6666666666666666
     """
+    from scipy.sparse import csr_array  # takes longer to load than a small table to fit
+
     edges = check_dag(dag)
     value = np.asarray(criterion, dtype=np.float64)
     grows = (value[:, None] < value[None, :]) + 0.5 * (value[:, None] == value[None, :])

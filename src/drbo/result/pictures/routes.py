@@ -4,7 +4,6 @@ import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.interpolate import CubicHermiteSpline, PchipInterpolator
 
 from drbo.arrays import Floats
 from drbo.graph.layout import Layout
@@ -93,10 +92,11 @@ def knots(route: Floats) -> tuple[Floats, Floats, Floats]:
     [[0.0, 10.0], [-0.0, 40.0], [0.25, 0.25]]
     """
     across, down = route[:, 0], -route[:, 1]
-    slopes = np.diff(across) / np.diff(down)
+    steps = np.diff(down)
+    slopes = np.diff(across) / steps
     tangents = np.clip(slopes[[0, -1]], -FLATTEST_END, FLATTEST_END)
     if len(route) > 2:
-        inner = np.clip(PchipInterpolator(down, across).derivative()(down[1:-1]), -FLATTEST_PASS, FLATTEST_PASS)
+        inner = np.clip(_inner_slopes(steps, slopes), -FLATTEST_PASS, FLATTEST_PASS)
         band = np.array([-1, 1]) * BOX_HEIGHT / 2
         across = np.r_[across[0], (across[1:-1, None] + inner[:, None] * band).ravel(), across[-1]]
         down = np.r_[down[0], (down[1:-1, None] + band).ravel(), down[-1]]
@@ -104,9 +104,34 @@ def knots(route: Floats) -> tuple[Floats, Floats, Floats]:
     return across, down, tangents
 
 
+def _inner_slopes(steps: Floats, slopes: Floats) -> Floats:
+    """Return slopes between the pieces of a line that let it turn only where its pieces do (Fritsch & Butland 1984)."""
+    before, after = 2 * steps[1:] + steps[:-1], steps[1:] + 2 * steps[:-1]
+    one_way = slopes[:-1] * slopes[1:] > 0
+    first, second = (np.where(one_way, part, 1.0) for part in (slopes[:-1], slopes[1:]))
+    return np.where(one_way, (before + after) / (before / first + after / second), 0.0)
+
+
+def cubic(knots: Floats, values: Floats, slopes: Floats, places: Floats) -> Floats:
+    """Return the piecewise cubic with these values and slopes at its knots.
+
+    Examples
+    --------
+    >>> knots = np.array([0.0, 1.0, 3.0])
+    >>> cubic(knots, knots**3, 3 * knots**2, np.array([0.5, 2.0, 3.0])).tolist()
+    [0.125, 8.0, 27.0]
+    """
+    piece = np.clip(np.searchsorted(knots, places, side="right") - 1, 0, len(knots) - 2)
+    length = np.diff(knots)[piece]
+    t = (places - knots[piece]) / length
+    ends = (1 + 2 * t) * values[piece] + t * length * slopes[piece]
+    starts = (3 - 2 * t) * values[piece + 1] + (t - 1) * length * slopes[piece + 1]
+    return np.asarray((1 - t) ** 2 * ends + t**2 * starts)
+
+
 def curve(route: Floats) -> Floats:
     """Return points along the smooth line of :func:`knots`, close together."""
     across, down, tangents = knots(route)
     length = float(np.linalg.norm(np.diff(route, axis=0), axis=1).sum())
     depths = np.linspace(down[0], down[-1], max(8, int(length / STEP)))
-    return np.column_stack([CubicHermiteSpline(down, across, tangents)(depths), -depths])
+    return np.column_stack([cubic(down, across, tangents, depths), -depths])

@@ -8,12 +8,11 @@ from html import escape
 from itertools import pairwise
 
 import numpy as np
-from scipy.interpolate import CubicHermiteSpline
 
 from drbo.arrays import Floats, Indices
 from drbo.deadline import current
 from drbo.graph.layout import layered_routes
-from drbo.result.pictures.routes import BOX_HEIGHT, BOX_ROUND, LAYER, box_widths, knots, label, with_ports
+from drbo.result.pictures.routes import BOX_HEIGHT, BOX_ROUND, LAYER, box_widths, cubic, knots, label, with_ports
 from drbo.result.result import Result
 from drbo.result.words.plain_text import plain
 
@@ -53,7 +52,7 @@ class Line:
         shares = np.linspace(0, 1, PIECE_POINTS, endpoint=False)
         depths = (self.down[:-1, None] + np.diff(self.down)[:, None] * shares).ravel()
         depths = np.r_[depths, self.down[-1]]
-        return np.column_stack([CubicHermiteSpline(self.down, self.across, self.slopes)(depths), depths])
+        return np.column_stack([cubic(self.down, self.across, self.slopes, depths), depths])
 
     @property
     def path(self) -> str:

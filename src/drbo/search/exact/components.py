@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from drbo.arrays import Bools, Floats, Indices, Masks
-from drbo.graph.dag import topological_order
 from drbo.search.exact.order_graph import pack
 
 
@@ -45,16 +44,16 @@ class Piece:
 
     def components(self) -> Iterator[Indices]:
         """Yield the members of each strongly connected component of possible parents, ancestors first."""
-        from scipy.sparse.csgraph import connected_components
-
         unions = [np.bitwise_or.reduce(part) for part in self.masks]
-        edges = np.array([[bool(int(union) >> k & 1) for union in unions] for k in range(self.size)])
-        count, label = connected_components(edges, connection="strong")
-        between = np.zeros((count, count), dtype=bool)
-        between[label[np.nonzero(edges)[0]], label[np.nonzero(edges)[1]]] = True
-        np.fill_diagonal(between, False)
-        for component in topological_order(between):
-            yield np.flatnonzero(label == component)
+        reach = np.array(
+            [[i == k or bool(int(unions[i]) >> k & 1) for i in range(self.size)] for k in range(self.size)]
+        )
+        for _ in range(self.size.bit_length()):
+            reach = reach @ reach
+        mutual = reach & reach.T
+        firsts = set(np.argmax(mutual, axis=1).tolist())
+        for first in sorted(firsts, key=lambda node: (reach[:, node].sum(), node)):  # ancestors are reached by fewer
+            yield np.flatnonzero(mutual[first])
 
     def best_dag(self, order: Indices) -> Bools:
         """Return the DAG of the best parent sets that an order allows."""

@@ -7,10 +7,9 @@ the better one is taken.
 from heapq import heappop, heappush
 
 import numpy as np
-from scipy.sparse.csgraph import connected_components
 
 from drbo.arrays import Bools, Indices
-from drbo.graph.dag import dag_to_cpdag, is_acyclic, topological_order
+from drbo.graph.dag import connected_parts, dag_to_cpdag, is_acyclic, topological_order
 from drbo.scores.families import Families
 from drbo.search.evaluation.evaluator import Evaluator
 
@@ -87,5 +86,4 @@ def alike(dag: Bools, order: Indices) -> Bools:
 def _regions(best: Bools, other: Bools, nodes: Indices) -> list[Indices]:
     """Return the nodes in groups that no edge joins."""
     block = np.ix_(nodes, nodes)
-    count, label = connected_components(best[block] | other[block], directed=False)
-    return [nodes[label == region] for region in range(count)]
+    return [nodes[region] for region in connected_parts(best[block] | other[block])]
