@@ -1,13 +1,14 @@
 import inspect
 import pickle
+from dataclasses import fields
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
 
-from drbo import DataPolicy, Design, DrBO, check
-from drbo.design import MOVED
+from drbo import DataPolicy, Design, DrBO, Knowledge, check
+from drbo.design import MOVED, STATEMENTS
 from drbo.errors import DataError, DrboError, SettingsError
 from tests import rain
 
@@ -25,6 +26,10 @@ def test_a_parameter_of_another_place_is_refused_with_that_place(name):
         DrBO(**{name: 1})
     assert isinstance(caught.value, DrboError)
     assert f"use {MOVED[name]}" in str(caught.value)
+
+
+def test_a_statement_is_part_of_the_knowledge():
+    assert set(STATEMENTS) == {one.name for one in fields(Knowledge)}
 
 
 def test_near_misses_are_named():

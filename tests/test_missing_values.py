@@ -95,12 +95,15 @@ def test_imputed_fits_are_pooled():
     holed = _holed()
     holed["g"] = np.where(holed["d"] > 0, "high", "low")
     holed.loc[::7, "g"] = None
-    model = DrBO(policy=DataPolicy(missing="impute", imputations=4), random_state=0).fit(holed)
+    parts = []
+    model = DrBO(policy=DataPolicy(missing="impute", imputations=4), random_state=0)
+    model.fit(holed, callbacks=[lambda progress: parts.append(progress.part)])
     found = model.result_.confidence
     assert (found.n, found.kind) == (4, "imputation")
     assert found.adjacent[2, 3] == 1.0
     assert set(np.unique(found.adjacent * 4)) <= {0, 1, 2, 3, 4}
     assert "4 imputed tables" in model.result_.summary()
+    assert list(dict.fromkeys(parts)) == [f"imputed table {k} of 4" for k in range(1, 5)]
     again = DrBO(policy=DataPolicy(missing="impute", imputations=4), random_state=0).fit(holed)
     assert (again.result_.confidence.directed == found.directed).all()
 

@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -177,3 +178,16 @@ def test_an_estimator_is_silent_or_verbose(
 def test_a_notebook_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ipykernel", sys)
     assert type(watch_for(Settings(), quiet=False)) is BarWatch
+
+
+def test_each_part_of_a_run_has_a_best_score_of_its_own() -> None:
+    clock = Clock()
+    watch = Watch(Settings(), clock)
+    watch(_progress(1, 10, best=-1.0))
+    clock.now += 5
+    second = replace(_progress(1, 10, best=-3.0), part="imputed table 2 of 10")
+    watch(second)
+    assert watch.words(second).startswith("imputed table 2 of 10, ")
+    clock.now += 5
+    watch(replace(second, best=-2.0))
+    assert "just improved" in watch.words(replace(second, limit=None))

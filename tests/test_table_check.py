@@ -10,6 +10,7 @@ from drbo.data.statistics import sums
 from drbo.design import DataPolicy, Design
 from drbo.errors import SettingsError
 from drbo.gathering import Gathering
+from drbo.result.report.content import Content
 from tests.test_experiments import runs
 
 
@@ -66,3 +67,30 @@ def test_types_groups_and_experiments_are_those_of_a_fit(frame):
     assert "Suspected targets" in str(found)
     with pytest.raises(SettingsError, match="no column 'walk' that names experiments"):
         drbo.check(runs(), design=Design(experiment="walk"))
+
+
+def test_what_holds_for_several_columns_is_said_once(rng):
+    codes = {name: rng.integers(2, size=80) for name in ("sex", "ill", "old")}
+    found = drbo.check(pd.DataFrame({**codes, "x": rng.normal(size=80), "y": rng.normal(size=80)}))
+    doubts = [line for line in str(found).splitlines() if "look like codes" in line]
+    assert len(doubts) == 1
+    assert doubts[0].endswith("; the same holds for 'ill', 'old'")
+    assert len(found.look.problems) == 3
+
+
+def test_numbers_have_the_digits_that_tell_them_apart(rng):
+    noise = rng.normal(size=80)
+    found = drbo.check(pd.DataFrame({"centred": noise - noise.mean(), "far": 1e6 + noise / noise.std()}))
+    centred, far = (one.values for one in found.look.columns)
+    assert centred.startswith("mean 0, ")
+    assert far.startswith(f"mean {1e6 + noise.mean() / noise.std():.1f}")
+    assert "sd 1, " in far
+
+
+@pytest.mark.parametrize(("rows", "said"), [(19, True), (20, False)])
+def test_too_few_rows_are_said_before_all_else(rng, rows, said):
+    frame = pd.DataFrame(rng.normal(size=(rows, 3)), columns=["a", "b", "c"])
+    assert (f"only {rows} rows, which are too few" in str(drbo.check(frame))) == said
+    result = drbo.DrBO(random_state=0).fit(frame).result_
+    assert result.summary().startswith(f"Only {rows} rows, which are too few to find a graph") == said
+    assert Content(result).words.says[0].startswith(f"Only {rows} rows") == said

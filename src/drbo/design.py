@@ -265,12 +265,20 @@ class DataPolicy(NamedParameters):
         object.__setattr__(self, "na", tuple(dict.fromkeys(cell.strip() for cell in given)))
 
 
+#: The fields of :class:`drbo.Knowledge`.
+STATEMENTS = ("forbidden", "required", "tiers", "forbid_within_tiers", "roots", "context", "leaves", "max_parents")
 #: Where parameters that an estimator had in earlier versions, or that others have, are to be given.
 MOVED = {
     "seed": "random_state=...",
     "seeds": "stability(X, seeds=...)",
     "n_jobs": "executor=...",
     "penalty": "score_options={'penalty': ...}",
+    **dict.fromkeys(("timeout", "max_time", "time"), "time_limit=..."),
+    **dict.fromkeys(("max_iter", "n_iter"), "max_evals=..."),
+    **dict.fromkeys(("method", "algorithm", "model"), "score=..."),
+    "alpha": "score_options={'penalty': ...}, or prune=...",
+    "n_bootstrap": "bootstrap(X, n) after fit",
+    **{name: f"knowledge={{'{name}': ...}}" for name in STATEMENTS},
     "sample_weight": "fit(X, sample_weight=...), or design=Design(weights=...)",
     **{one.name: f"design=Design({one.name}=...)" for one in fields(Design)},
     **{one.name: f"policy=DataPolicy({one.name}=...)" for one in fields(DataPolicy)},

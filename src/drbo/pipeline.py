@@ -6,7 +6,7 @@ The module is long because all that a result tells is put together in one place.
 import platform
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -104,7 +104,8 @@ def _fit_completed(request: Request, data: Prepared) -> Fitted:
     try:
         for k, copy in enumerate(imputations(data.table, m, request.seed)):
             with Deadline(current().share(m - k)):
-                fitted = _fit_table(request, replace(data, table=copy), None, choice)  # one score for all copies
+                part = replace(request, callbacks=_in_part(request.callbacks, f"imputed table {k + 1} of {m}"))
+                fitted = _fit_table(part, replace(data, table=copy), None, choice)  # one score for all copies
             results.append(fitted.result)
             choice = fitted.choice
             if current().over():
@@ -115,6 +116,15 @@ def _fit_completed(request: Request, data: Prepared) -> Fitted:
     result = pooled(results, "imputation", request.seed, asked=m)
     result = replace(result, table=replace(result.table, sha256=data.table.digest()))
     return Fitted(result, fitted.choice)
+
+
+def _in_part(callbacks: Sequence[Callback], part: str) -> tuple[Callback, ...]:
+    """Return callbacks that are told of which part of a run the progress is."""
+
+    def within_part(callback: Callback) -> Callback:
+        return lambda progress: callback(replace(progress, part=part))
+
+    return tuple(map(within_part, callbacks))
 
 
 def _fit_table(

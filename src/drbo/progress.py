@@ -41,7 +41,7 @@ class Watch:
     ) -> None:
         self.settings, self._clock, self._tell = settings, clock, tell
         self._start = self._improved_at = clock()
-        self._best = -math.inf
+        self._best, self._part = -math.inf, ""
 
     def __enter__(self) -> Self:
         return self
@@ -51,6 +51,8 @@ class Watch:
 
     def __call__(self, progress: "Progress") -> None:
         """Take note of an iteration; never ends the search."""
+        if progress.part != self._part:
+            self._best, self._part = -math.inf, progress.part
         if progress.best > self._best:
             self._best, self._improved_at = progress.best, self._clock()
 
@@ -79,7 +81,7 @@ class Watch:
         words.append(f"{clock_time(elapsed)} so far")
         if self.settings.time_limit is not None:
             words.append(f"ends within {clock_time(max(0.0, self.settings.time_limit - elapsed))}")
-        return ", ".join(words)
+        return ", ".join([progress.part] * bool(progress.part) + words)
 
 
 @contextmanager

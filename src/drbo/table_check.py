@@ -237,10 +237,25 @@ def stuck(look: Look) -> str:
     return f"No change of columns or cells solves this: {plain(look.unsolved)}" if look.unsolved else NOTHING_LEFT
 
 
+def _told(found: list[TableProblem]) -> str:
+    """Say once what is wrong with several columns."""
+    first, *others = found
+    if not others:
+        return first.text
+    names = first_of((f"'{one.column}'" for one in others), SHOWN_NAMES)
+    return f"{first.text}; the same holds for {names}"
+
+
 def problem_lines(look: Look) -> list[str]:
-    """Return one line per problem."""
-    lines = [f"  {k}. {plain(problem.text)}" for k, problem in enumerate(look.problems[:SHOWN_PROBLEMS], 1)]
-    more = len(look.problems) - SHOWN_PROBLEMS
+    """Return one line per problem; what holds for several columns is said once."""
+    alike = dict[str, list[TableProblem]]()
+    for problem in look.problems:
+        alike.setdefault(problem.text.replace(f"'{problem.column}'", "", 1) if problem.column else "", []).append(
+            problem
+        )
+    told = [_told(found) for words, found in alike.items() if words] + [one.text for one in alike.get("", ())]
+    lines = [f"  {k}. {plain(text)}" for k, text in enumerate(told[:SHOWN_PROBLEMS], 1)]
+    more = len(told) - SHOWN_PROBLEMS
     return lines + [f"  ... and {more} more"] * (more > 0)
 
 

@@ -91,7 +91,8 @@ class TestKinds:
         name, reasons, _ = choose_score(table)
         assert name == "mixed"
         assert build_score(name, table).name == "mixed"
-        assert reasons[0] == "score mixed: column 'sex' is categorical, the others are numeric"
+        kinds = "column 'sex' is categorical, the others are numeric"
+        assert reasons[0] == f"score mixed: {kinds}, with straight lines between them"
         assert reasons[1].startswith("column 'grade' is treated as numeric")
 
     def test_a_few_of_many_categorical_columns_are_named(self, rng):

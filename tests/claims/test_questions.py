@@ -1,5 +1,6 @@
 """Questions for experts: which edges are asked about, and how the answer reaches the program."""
 
+import ast
 import shlex
 
 from drbo.claims.directions import EdgeDirection
@@ -35,3 +36,10 @@ def test_the_options_carry_the_answer():
     known = Constraints.of(Knowledge.from_strings(forbid=[words[1]]), ["it's", "wet street"])
     assert known.allowed[0, 1]
     assert not known.allowed[1, 0]
+
+
+def test_in_python_the_answer_is_a_parameter():
+    (text,) = questions([_edge("it's", "wet")], in_python=True)
+    words = text[text.index("knowledge=") + len("knowledge=") : text.index("; if only")]
+    assert ast.literal_eval(words) == {"forbidden": [("wet", "it's")]}
+    assert "--" not in " ".join(questions([_edge("a", "b"), _edge("c", "d")], in_python=True))

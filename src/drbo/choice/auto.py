@@ -84,7 +84,8 @@ def choose_score(table: Statistics) -> ChosenScore:
         return ChosenScore("bic-ranks", (f"score bic-ranks: {why}; use text or a categorical type for categories",))
     categorical = [column for column, levels in enumerate(table.levels) if levels is not None]
     if categorical:
-        reasons = [f"score mixed: {_named(table, categorical)} categorical, the others are numeric"]
+        kinds = f"{_named(table, categorical)} categorical, the others are numeric"
+        reasons = [f"score mixed: {kinds}, with straight lines between them"]
         return ChosenScore("mixed", (*reasons, *_about_codes(table, discrete)))
     if not (whole and table.equal_rows):
         what = "weighted rows are summarised by a covariance"

@@ -2,7 +2,7 @@
 
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -24,7 +24,9 @@ _Graph = tuple[Bools, tuple[str, ...]]
 Runs = tuple["Result | None", "Result | None"]
 _Tell = Callable[[str], None]
 
-CLASS_NOTE = "the score cannot determine all directions, so the equivalence class (CPDAG) is compared"
+CLASS_NOTE = (
+    "the score cannot determine all directions, so the equivalence class, under what the run was told, is compared"
+)
 
 WIDTH = 96  # of lists of edges
 INDENT = " " * 21
@@ -34,7 +36,7 @@ SHOWN_EDGES = 40  # of each kind
 ARROW_KINDS = {
     "correct": "in both, same direction",
     "reversed": "in both, opposite direction",
-    "undirected": "in both, direction undetermined in {0}",
+    "undirected": "in both, direction undetermined in one of them",
     "missing": "in {1}, not in {0}",
     "extra": "in {0}, not in {1}",
 }
@@ -143,30 +145,40 @@ def compared(paths: tuple[Path, Path], runs: Runs, tell: _Tell) -> Compared:
     for run in runs:
         if run is not None and (found_by_kind := run.reading.compared(*sides)) is not None:
             return found_by_kind
-    found = read_graph(paths[0]) if runs[0] is None else (answer(runs[0]), runs[0].names)
+    found, other = (
+        read_graph(path) if run is None else (answer(run), run.names) for path, run in zip(paths, runs, strict=True)
+    )
     if runs[0] is not None and runs[0].score_equivalent:
         tell(f"note: {CLASS_NOTE}")
-    other = read_graph(paths[1])
-    if runs[0] is not None and runs[1] is not None:
-        if set(found[1]) != set(other[1]):
+    if runs[1] is not None:
+        if runs[0] is not None and set(found[1]) != set(other[1]):
             raise other_columns(typed, (found[1], other[1]))
-        found = _as_in(found, other, runs[1])
+        found, other = _open_in(found, other, runs[1]), (runs[1].dag, runs[1].names)
     (estimate, true), names = _aligned(found, other, typed, tell)
     check_dag(check_pdag(estimate, names) & ~estimate.T, names)  # a cycle is named by its variables
-    return ArrowComparison(names, metrics.compare(estimate, check_dag(true, names)))
+    figures = metrics.compare(estimate, check_dag(true, names))
+    if runs[0] is not None:  # what the run was told is no part of the class of its score
+        (markov, _), _ = _aligned((runs[0].cpdag, runs[0].names), other, typed, lambda _: None)
+        if (markov != estimate).any():
+            plain = metrics.compare(markov, true)
+            figures = replace(figures, shd_c=plain.shd_c, sid_bounds=figures.sid_bounds or plain.sid_bounds)
+    return ArrowComparison(names, figures)
 
 
 def answer(result: "Result") -> Bools:
-    """Return the graph that a result stands for: the equivalence class where its score sees no more, else the DAG."""
-    return result.cpdag if result.score_equivalent else result.dag
+    """Return the graph that a result stands for: the class that its score and its knowledge leave, else the DAG."""
+    return result.mpdag if result.score_equivalent else result.dag
 
 
-def _as_in(found: _Graph, other: _Graph, result: "Result") -> _Graph:
-    """Return the graph of a run in which directions that another run leaves open, too, are as in that one's DAG."""
+def _open_in(found: _Graph, other: _Graph, result: "Result") -> _Graph:
+    """Return a graph with the directions that a run leaves open: as in its DAG if both leave them open, else open."""
     graph, names = found
+    if set(names) != set(other[1]):
+        return found
     place = [other[1].index(name) for name in names]
-    dag, answered = other[0][np.ix_(place, place)], answer(result)[np.ix_(place, place)]
-    return np.where(graph & graph.T & answered & answered.T, dag, graph), names
+    dag, answered = result.dag[np.ix_(place, place)], other[0][np.ix_(place, place)]
+    opened = answered & answered.T & (graph | graph.T)
+    return np.where(opened, np.where(graph & graph.T, dag, True), graph), names
 
 
 def _aligned(

@@ -42,6 +42,7 @@ class Progress:
     best_dag: Bools  # (d, d)
     limit: int | None = None  # evaluations that may be spent; None: they are not rationed
     proving: bool = False  # the search is over, and a proof of the optimum is under way
+    part: str = ""  # of a run of several searches, such as "imputed table 2 of 10"
 
 
 #: Called after each round; a returned string stops the search and says why. The package's own rules say more.

@@ -157,3 +157,17 @@ def test_runs_with_hidden_causes_side_by_side(run: Run, chain: Path, fast: Fast)
     refused = run("compare", "hidden0", "plain", "--report", "other.html")
     assert refused.exit_code == 2
     assert "a graph with hidden causes" in refused.stderr
+
+
+def test_what_a_run_was_told_counts_as_its_answer(run: Run, chain: Path, truth: Path) -> None:
+    strict = ("--drop", "sun", "--score-option", "penalty=6")
+    run("fit", chain, *strict, "-o", "told", "--root", "rain")
+    run("fit", chain, *strict, "-o", "plain")
+
+    def figures(*words: Path | str) -> tuple[int, ...]:
+        content = json.loads(run("compare", *words, "--json").stdout)
+        return tuple(content[name] for name in ("n_correct", "n_undirected", "shd", "shd_c"))
+
+    assert figures("told", truth) == (2, 0, 0, 0)
+    assert figures("plain", truth) == (0, 2, 2, 0)
+    assert figures("told", "plain") == figures("plain", "told") == (0, 2, 2, 0)

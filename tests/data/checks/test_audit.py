@@ -117,7 +117,7 @@ class TestTime:
         found = audit_time(Statistics.from_array(np.column_stack([np.arange(300), walk])))
         assert [finding.topic for finding in found] == ["time", "serial"]
         assert "like a counter or a clock" in found[0].text
-        assert "--time names the column" in found[1].text
+        assert "time (--time) names the column" in found[1].text
 
     def test_a_lagged_table_is_no_reason_to_worry(self, rng):
         walk = np.cumsum(rng.normal(size=(301, 2)), axis=0)

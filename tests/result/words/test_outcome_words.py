@@ -36,7 +36,7 @@ def test_columns_stand_to_the_outcome_by_their_surest_way():
     ]
     assert [one.name for one in answer.effects] == ["z"]
     assert [one.name for one in answer.unlinked] == ["c", "d"]
-    assert "as you stated" in about_outcome(result, OutcomeRecord(column="y", basis=""))
+    assert "by what you stated" in about_outcome(result, OutcomeRecord(column="y", basis=""))
 
 
 def test_an_open_link_cannot_be_said_and_names_the_question():

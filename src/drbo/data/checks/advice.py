@@ -228,7 +228,10 @@ def _column(name: str, column: "pd.Series[Any]", absent: Bools) -> tuple[ColumnL
         return look, text_markers(name, read.levels) + (rare(name, values) or ordered_text(name, read.levels))
     low, high = float(values.min()), float(values.max())
     whole = bool((values == np.round(values)).all())
-    words = f"mean {values.mean():.4g}, sd {values.std():.4g}, from {low:.4g} to {high:.4g}"
+    mean, spread = float(values.mean()), float(values.std())
+    digits = 4 if spread == 0 else min(12, max(4, 3 + int(np.floor(np.log10(max(abs(low), abs(high)) / spread)))))
+    shown = [f"{0.0 if abs(number) < 1e-12 * spread else number:.{digits}g}" for number in (mean, low, high)]
+    words = f"mean {shown[0]}, sd {spread:.4g}, from {shown[1]} to {shown[2]}"
     look = ColumnLook(name, "whole numbers" if whole else "numbers", share, words, "numeric")
     marks = number_markers(name, values)
     rest = values[~np.isin(values, [float(one.marker) for one in marks])]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from scipy.special import chdtrc
 
 from drbo.arrays import Bools, Floats
-from drbo.data.checks.facts import SERIAL_TOPIC, Audit, ColumnFacts, Finding
+from drbo.data.checks.facts import FEWEST, FEWEST_ROWS, SERIAL_TOPIC, Audit, ColumnFacts, Finding
 from drbo.data.checks.serial import Serial, first_rows, is_clock, serial
 from drbo.data.checks.sortability import explained, sortability
 from drbo.data.statistics.statistics import Statistics
@@ -247,6 +247,8 @@ def _missing(table: Statistics) -> list[Finding]:
 
 
 def _few(n_rows: int, n_columns: int) -> list[Finding]:
+    if n_rows < FEWEST_ROWS:
+        return [Finding("rows", FEWEST.format(n_rows), serious=True)]
     if n_rows >= ROWS_PER_COLUMN * n_columns:
         return []
     few = f"fewer than {ROWS_PER_COLUMN} rows per column; expect missing and false edges"
@@ -291,8 +293,9 @@ def _collinear(values: Floats, names: list[str]) -> list[Finding]:
     found = [j for j in np.argsort(-share) if share[j] > NEARLY_COLLINEAR]
     if not found:
         return []
+    least = 100 * min(share[found[-1]], 0.999)
     text = (
-        f"{_named(names, found)}: the other columns explain {100 * share[found[-1]]:.1f}% or more of the variance; "
+        f"{_named(names, found)}: the other columns explain {least:.1f}% or more of the variance; "
         "among nearly identical columns the data cannot show which one is the cause, so their edges are unstable"
     )
     return [Finding("collinearity", text, serious=True)]
@@ -360,7 +363,8 @@ def _time(table: Statistics) -> list[Finding]:
         f"neighbouring rows are correlated in {len(found.alike)} of {len(found.names)} columns, as in a time series or "
         f"a table sorted by something else (lag-1 correlation: {listed}): {table.n:,} rows are worth about "
         f"{table.n * found.share(table.n):,.0f} independent ones, and what they share may be a hidden cause. "
-        "--time names the column of their times, --groups that of rows that belong together, and --groups none "
+        "time (--time) names the column of their times, groups (--groups) that of rows that belong together, and "
+        "groups=False (--groups none) "
         "says that their order means nothing (docs/guide/rows.md)"
     )
     return [*findings, Finding(SERIAL_TOPIC, text, serious=True)]

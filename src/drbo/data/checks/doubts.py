@@ -81,10 +81,8 @@ def counter(name: str, values: Floats) -> list[TableProblem]:
         return [dropped(name, f"rises in every row, like a row number ({values[0]:g}, {values[1]:g}, ...)")]
     if _UNIT_NAME.search(name) and units >= MIN_UNITS:
         rows = len(values) / units
-        text = (
-            f"names {units} units with {rows:.1f} rows each: its numbers are not quantities (see --groups and --unit)"
-        )
-        return [dropped(name, text)]
+        what = f"names {units} units with {rows:.1f} rows each: its numbers are not quantities"
+        return [dropped(name, f"{what} (see groups, --groups, and unit, --unit)")]
     return []
 
 

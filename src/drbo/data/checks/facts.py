@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 #: The topic of the finding that neighbouring rows depend on each other.
 SERIAL_TOPIC = "serial"
+#: With fewer rows no test has power: a graph of them is a guess, and that is said first.
+FEWEST_ROWS = 20
+FEWEST = "only {} rows, which are too few to find a graph: take every link and every arrow as a guess"
 
 
 @dataclass(frozen=True)

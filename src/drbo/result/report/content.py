@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from drbo.result.files.export import printable
 from drbo.result.report.edge_columns import COLUMNS, FILTERS, EdgeColumn
 from drbo.result.report.plain_words import PlainWords
 from drbo.result.result import Result
-from drbo.result.words.summary import CUT_SHORT, before_pruning, runner_up, than_before_pruning
+from drbo.result.words.summary import CUT_SHORT, before_pruning, few_rows, runner_up, than_before_pruning
 
 FIT = "drbo", "fit"  # how a command begins that names a file
 SHOWN_RIVALS = 5  # equivalence classes beside the best
@@ -78,7 +78,8 @@ class Content:
     @cached_property
     def words(self) -> PlainWords:
         """The result in plain words."""
-        return self.wording.words
+        words, few = self.wording.words, few_rows(self.result)
+        return replace(words, says=(few, *words.says)) if few else words
 
     @property
     def headline(self) -> str:

@@ -203,7 +203,9 @@ class ArrowReading(Reading):
 
     def _assumptions(self) -> list[str]:
         result = self.result
-        lines = ["assumptions  no common cause is hidden; --hidden does not assume this (docs/guide/hidden.md)"]
+        lines = [
+            "assumptions  no common cause is hidden; hidden=True (--hidden) does not assume this (docs/guide/hidden.md)"
+        ]
         if words := hidden_words(result):
             lines.append(f"{'':<12} {printable(words)}")
         grounds = {one.ground for one in result.directions}
@@ -222,7 +224,7 @@ class ArrowReading(Reading):
         return arrow_wording(self.result)
 
     def questions(self) -> tuple[str, ...]:
-        return questions(self.result.directions)
+        return questions(self.result.directions, in_python=bool(self.result.line))
 
     def legend(self) -> list[tuple[str, str]]:
         result, notes = self.result, list[tuple[str, str]]()

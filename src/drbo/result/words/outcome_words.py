@@ -27,7 +27,7 @@ READ = (
 #: Contrasts of one cause that are listed.
 SHOWN_SIZES = 3
 GROUNDS: dict[Ground, str] = {
-    "given": "as you stated",
+    "given": "by what you stated",
     "randomised": "randomised",
     "experiment": "supported by an experiment",
     "noise-check": "supported by the shape of the noise",

@@ -134,7 +134,7 @@ class SeriesReading(ArrowReading):
 
     def questions(self) -> tuple[str, ...]:
         told = zip(self.edges, self.result.directions, strict=True)
-        return questions([one for (i, _), one in told if not self.series.lags[i]])
+        return questions([one for (i, _), one in told if not self.series.lags[i]], in_python=bool(self.result.line))
 
     def legend(self) -> list[tuple[str, str]]:
         return [*super().legend(), ("note", NAMES)]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from drbo.data.checks.facts import FEWEST, FEWEST_ROWS
 from drbo.result.files.export import printable
 from drbo.result.words.arm_words import arm_lines
 from drbo.result.words.outcome_words import about_outcome
@@ -27,7 +28,8 @@ CUT_SHORT = "The run was stopped early, so another run may find a different grap
 def summary(result: "Result") -> str:
     """Return the graph, what is known about it and how it was found, in plain words."""
     read, parts = result.reading, result.reading.lines()
-    lines = [] if result.outcome is None else [about_outcome(result, result.outcome), ""]
+    lines = [words, ""] if (words := few_rows(result)) else []
+    lines += [] if result.outcome is None else [about_outcome(result, result.outcome), ""]
     lines += [
         f"{read.variables}, {rows_in_words(result)}, score {printable(result.score_name)}{read.allowed}",
         "",
@@ -50,6 +52,12 @@ def summary(result: "Result") -> str:
     lines += [f"{'' if k else 'why':<12} {printable(reason)}" for k, reason in enumerate(result.reasons)]
     lines += [f"{'' if k else 'ask':<12} {printable(text)}" for k, text in enumerate(read.questions())]
     return "\n".join(lines)
+
+
+def few_rows(result: "Result") -> str:
+    """Return the sentence that comes before all others where hardly anything can be found; empty: there are rows."""
+    n = result.table.n_rows
+    return f"{FEWEST.format(n)}.".capitalize() if 0 < n < FEWEST_ROWS else ""
 
 
 def fidelity_lines(search: "SearchRecord") -> list[str]:
