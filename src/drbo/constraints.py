@@ -123,11 +123,13 @@ class Constraints:
     def permuted(self, order: npt.ArrayLike) -> "Constraints":
         """Return the constraints with the columns in another order; new column k is the old ``order[k]``."""
         o = np.asarray(order, dtype=np.intp)
-        pairs = np.ix_(o, o)
+        free, pairs = self.is_trivial, np.ix_(o, o)
         names = tuple(self.names[i] for i in o)
         tier, limits = self.tier[o], self.max_parents[o]
         lags = tuple(self.lags[i] for i in o) if self.lags else ()
-        return Constraints(names, self.allowed[pairs], self.required[pairs], tier, limits, self.knowledge, lags)
+        allowed = self.allowed if free else self.allowed[pairs]  # of ten thousand columns, maybe
+        required = self.required if free else self.required[pairs]
+        return Constraints(names, allowed, required, tier, limits, self.knowledge, lags)
 
     @cached_property
     def past(self) -> Bools:

@@ -33,7 +33,7 @@ from drbo.data.checks.facts import Audit, Finding
 from drbo.data.checks.impute import imputations
 from drbo.data.checks.prepare import Prepared
 from drbo.data.files.lock import locked
-from drbo.data.statistics.square import within
+from drbo.data.statistics.square import takes_steps, within
 from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import (
     HEARING_SECONDS,
@@ -136,6 +136,8 @@ def _fit_table(
         problem = prepare(request, data, saved, choice)
         deadline = current()
         prepared = time.monotonic() - deadline.began
+        if takes_steps(problem.table.n_columns):  # a first graph, and to tell of it, takes about as long
+            deadline.check(prepared)
         deadline.keep_back(min(prepared, MOST_KEPT_BACK * (prepared + deadline.left())))
         first = max(0.0, grace(deadline.seconds or 0.0) / 2 - deadline.left())  # as long as its first graph may take
         deadline.answer_with(partial(so_far, problem, deadline), HEARING_SECONDS + first)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import click
 import pytest
@@ -202,7 +203,7 @@ def test_an_answer_that_fails_ends_the_program_too() -> None:
 
 
 def test_what_is_being_saved_is_waited_for() -> None:
-    work = "time.sleep(1); print('written', flush=True); sys.stdout.flush(); __import__('os')._exit(0)"
+    work = "time.sleep(1); print('written', flush=True); sys.stdout.flush(); __import__('posix')._exit(0)"
     done = _ended(None, limit=0.1, answers=True, so_far="None", patience="float('inf')", work=work)
     assert (done.returncode, done.stdout) == (0, "written\n")
 
@@ -239,3 +240,24 @@ def test_the_time_without_a_processor_is_known() -> None:
     before, start = waited(), time.monotonic()
     time.sleep(0.2)
     assert 0 <= waited() - before <= time.monotonic() - start
+
+
+def test_code_that_ends_the_process_is_an_error_in_the_main_thread_alone() -> None:
+    end = os._exit
+    with limited_run(None):
+        with pytest.raises(RuntimeError, match=r"os\._exit\(0\) was called"):
+            os._exit(0)
+        child = os.fork()
+        if child == 0:
+            os._exit(7)  # of a process that a user's code forked
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    assert os._exit is end
+
+
+def test_a_score_that_ends_the_process_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "ending.py").write_text("import os\n\n\ndef score(node, parents):\n    os._exit(0)\n")
+    (tmp_path / "table.csv").write_text("a,b\n1,2\n2,5\n3,7\n4,7\n5,6\n6,1\n7,2\n8,8\n9,3\n10,2\n")
+    words = [sys.executable, "-m", "drbo", "fit", "table.csv", "--score", "ending:score"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "os._exit(0) was called" in done.stderr

@@ -29,8 +29,13 @@ def mpdag(
     [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
     """
     cpdag = dag_to_cpdag(dag) if cpdag is None else cpdag
-    graph = cpdag & (constraints.allowed | ~cpdag.T | dag)  # an undirected edge loses a direction that is not allowed
-    return cpdag if (graph == cpdag).all() else meek_closure(graph)
+    first, second = np.nonzero(cpdag)
+    lost = cpdag[second, first] & ~constraints.allowed[first, second] & ~np.asarray(dag, dtype=bool)[first, second]
+    if not lost.any():
+        return cpdag
+    graph = cpdag.copy()
+    graph[first[lost], second[lost]] = False  # an undirected edge loses a direction that is not allowed
+    return meek_closure(graph)
 
 
 def reasons(

@@ -14,9 +14,11 @@ GIVEN = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.DEFA
 def command_line(context: click.Context, changes: Mapping[str, str] | None = None, more: Sequence[str] = ()) -> str:
     """Return the line that makes a fit as it was asked for, to be typed.
 
-    ``changes`` are options to add or replace, ``more`` are words for options that this command does not have.
+    ``changes`` are options to add or replace, ``more`` are words for options that this command does not have. The time
+    limit of another command is its own.
     """
-    return shell_line(["drbo", "fit", *_given(context, changes or {}, ()), *more])
+    own = () if context.command.name == "fit" else ("time_limit", "as_json")
+    return shell_line(["drbo", "fit", *_given(context, changes or {}, own), *more])
 
 
 def command_words(context: click.Context) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -74,8 +74,28 @@ def limited_run(seconds: float | None, *, answers: bool = True) -> Iterator[Comm
         if threading.current_thread() is not threading.main_thread():
             yield run
             return
-        with _signals(run), _watched(run):
+        with _signals(run), _watched(run), _kept_alive():
             yield run
+
+
+@contextmanager
+def _kept_alive() -> Iterator[None]:
+    """Let ``os._exit`` in a user's code be an error: it would end the program as if it had done its work.
+
+    Other threads, and processes that the code forks, end as they do.
+    """
+    end, process, thread = os._exit, os.getpid(), threading.get_ident()
+
+    def refuse(status: int) -> NoReturn:
+        if (os.getpid(), threading.get_ident()) == (process, thread):
+            raise RuntimeError(f"os._exit({status}) was called")
+        end(status)
+
+    os._exit = refuse
+    try:
+        yield
+    finally:
+        os._exit = end
 
 
 @contextmanager

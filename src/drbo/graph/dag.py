@@ -152,12 +152,16 @@ def _nonzero(adjacency: npt.ArrayLike) -> Bools:
 
 def _peel(edges: Bools) -> Indices:
     """Return the layer of each node, -1 for nodes on a cycle or below one."""
-    waiting = edges.sum(axis=0)
-    layers = np.full(len(edges), -1, dtype=np.intp)
+    causes, effects = np.nonzero(edges)
+    d, waiting = len(edges), np.bincount(effects, minlength=len(edges))
+    first = np.searchsorted(causes, np.arange(d + 1))
+    layers = np.full(d, -1, dtype=np.intp)
     depth = 0
     while (sources := np.flatnonzero(waiting == 0)).size:
         layers[sources] = depth
-        waiting -= edges[sources].sum(axis=0)
+        counts = first[sources + 1] - first[sources]
+        places = np.arange(counts.sum()) + np.repeat(first[sources] - (np.cumsum(counts) - counts), counts)
+        waiting -= np.bincount(effects[places], minlength=d)
         waiting[sources] = -1
         depth += 1
     return layers
@@ -224,12 +228,15 @@ def v_structures(pdag: npt.ArrayLike) -> list[tuple[int, int, int]]:
     [(0, 2, 1)]
     """
     graph = check_pdag(pdag)
-    directed, apart = graph & ~graph.T, ~skeleton(graph)
-    found = []
-    for child in range(len(graph)):
-        parents = np.flatnonzero(directed[:, child])
-        first, second = np.nonzero(np.triu(apart[np.ix_(parents, parents)], 1))
-        found += [(a, child, b) for a, b in zip(parents[first].tolist(), parents[second].tolist(), strict=True)]
+    cause, effect = np.nonzero(graph)
+    directed = ~graph[effect, cause]
+    order = np.lexsort((cause[directed], effect[directed]))
+    cause, effect, found = cause[directed][order], effect[directed][order], []
+    cuts = np.flatnonzero(np.diff(effect)) + 1
+    for parents, (child, *_) in zip(np.split(cause, cuts), np.split(effect, cuts), strict=True) if len(cause) else ():
+        linked = graph[np.ix_(parents, parents)]
+        first, second = np.nonzero(np.triu(~(linked | linked.T), 1))
+        found += [(a, int(child), b) for a, b in zip(parents[first].tolist(), parents[second].tolist(), strict=True)]
     return sorted(found)
 
 

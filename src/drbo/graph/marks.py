@@ -7,6 +7,7 @@ boolean matrices of :mod:`drbo.graph`.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -34,7 +35,7 @@ class MarkedEdge(NamedTuple):
 class GraphKind(NamedTuple):
     """What the graphs of one kind have in common."""
 
-    allowed: Callable[["MarkedGraph"], Bools]  # (d, d) the edges whose two marks graphs of the kind have
+    allowed: Callable[[Marks, Marks], Bools]  # which edges graphs of the kind have, by the marks at their two ends
     left_open: Callable[["MarkedGraph"], Bools]  # (d, d) the marks on which the members of a class differ
     of_dags: bool  # such a graph, or each member of such a class, is a DAG
     telling: tuple[int, ...]  # the marks by which two graphs of the kind differ
@@ -66,7 +67,11 @@ class MarkedGraph:
             raise DataError(f"kind must be one of {', '.join(KINDS)}, got {self.kind!r:.80}")
         if given.shape != (len(self.names), len(self.names)):
             raise DataError(f"a graph with {len(self.names)} names needs a square matrix of marks, got {given.shape}")
-        if (marks != given).any() or marks.min(initial=0) < NO_EDGE or marks.max(initial=0) > TAIL:
+        if (
+            (given.dtype != np.int8 and (marks != given).any())
+            or marks.min(initial=0) < NO_EDGE
+            or marks.max(initial=0) > TAIL
+        ):
             raise DataError("marks must be 0, 1, 2 or 3")
         marks.setflags(write=False)
         object.__setattr__(self, "names", tuple(self.names))
@@ -75,12 +80,12 @@ class MarkedGraph:
 
     def _check(self) -> None:
         """Refuse marks that no graph of the kind has."""
-        linked = self.skeleton
-        if linked.diagonal().any() or (linked != linked.T).any():
+        first, second, at_first, at_second = self._ends
+        if (first == second).any() or (at_first == NO_EDGE).any():
             raise DataError("an edge must join two nodes and have a mark at both ends")
-        strange = linked & ~KINDS[self.kind].allowed(self)
-        if strange.any():
-            i, j = np.argwhere(strange)[0].tolist()
+        strange = np.flatnonzero(~KINDS[self.kind].allowed(at_first, at_second))
+        if len(strange):
+            i, j = int(first[strange[0]]), int(second[strange[0]])
             words = " and ".join(MARK_NAMES[int(mark)] for mark in (self.marks[j, i], self.marks[i, j]))
             raise DataError(
                 f"the edge between '{self.names[i]}' and '{self.names[j]}' has marks that no {self.kind} has: {words}"
@@ -99,10 +104,10 @@ class MarkedGraph:
         ('dag', 'mpdag')
         """
         graph = check_pdag(adjacency)
-        marks = np.zeros(graph.shape, dtype=np.int8)
-        marks[graph] = ARROW
-        marks[graph.T] = TAIL
-        return cls(tuple(names), marks, kind or ("mpdag" if (graph & graph.T).any() else "dag"))
+        marks, (first, second) = np.zeros(graph.shape, dtype=np.int8), np.nonzero(graph)
+        marks[first, second] = ARROW
+        marks[second, first] = TAIL
+        return cls(tuple(names), marks, kind or ("mpdag" if graph[second, first].any() else "dag"))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, MarkedGraph):
@@ -122,6 +127,19 @@ class MarkedGraph:
         """The marks by which two graphs of this kind differ."""
         return KINDS[self.kind].telling
 
+    @cached_property
+    def _ends(self) -> tuple[Indices, Indices, Marks, Marks]:
+        """Both ends of every mark, and the marks at the first and at the second: few of all pairs have an edge."""
+        first, second = np.nonzero(self.marks)
+        return first, second, self.marks[second, first], self.marks[first, second]
+
+    def _where(self, at_first: int, at_second: int) -> Bools:
+        """Return (d, d) the edges with these marks."""
+        found, (first, second, one, other) = np.zeros(self.marks.shape, dtype=bool), self._ends
+        kept = (one == at_first) & (other == at_second)
+        found[first[kept], second[kept]] = True
+        return found
+
     @property
     def skeleton(self) -> Bools:
         """(d, d) the pairs with an edge."""
@@ -130,17 +148,17 @@ class MarkedGraph:
     @property
     def directed(self) -> Bools:
         """(d, d) edges i -> j: a tail at i and an arrow at j."""
-        return np.asarray((self.marks == ARROW) & (self.marks.T == TAIL))
+        return self._where(TAIL, ARROW)
 
     @property
     def undirected(self) -> Bools:
         """(d, d) edges with two tails."""
-        return np.asarray((self.marks == TAIL) & (self.marks.T == TAIL))
+        return self._where(TAIL, TAIL)
 
     @property
     def bidirected(self) -> Bools:
         """(d, d) edges with two arrows."""
-        return np.asarray((self.marks == ARROW) & (self.marks.T == ARROW))
+        return self._where(ARROW, ARROW)
 
     @property
     def circles(self) -> Bools:
@@ -155,7 +173,7 @@ class MarkedGraph:
     @property
     def n_edges(self) -> int:
         """Number of edges."""
-        return int(self.skeleton.sum()) // 2
+        return len(self._ends[0]) // 2
 
     def edges(self) -> list[MarkedEdge]:
         """Return every edge once: those of DAGs and classes row by row, those of other graphs pair by pair."""
@@ -219,21 +237,28 @@ class MarkedGraph:
         return cls(tuple(names), (2 * bits[..., 0] + bits[..., 1]).astype(np.int8), plain.get("kind", ""))
 
 
-def _causes(graph: MarkedGraph) -> Bools:
-    return graph.directed | graph.directed.T
+def _causes(one: Marks, other: Marks) -> Bools:
+    return np.asarray((one != CIRCLE) & (other != CIRCLE) & (one != other))
 
 
 def _open(graph: MarkedGraph) -> Bools:
     return graph.undirected
 
 
-_OF_A_CLASS = GraphKind(lambda graph: _causes(graph) | graph.undirected, _open, of_dags=True, telling=(TAIL,))
+_OF_A_CLASS = GraphKind(
+    lambda one, other: _causes(one, other) | ((one == TAIL) & (other == TAIL)), _open, of_dags=True, telling=(TAIL,)
+)
 #: The kinds of graphs. Two tails are an edge whose direction a class of DAGs leaves open, two arrows an edge none of
 #: whose ends causes the other, and a circle is an end on which the members of a PAG differ.
 KINDS: dict[str, GraphKind] = {
     "dag": GraphKind(_causes, _open, of_dags=True, telling=(TAIL,)),
     "cpdag": _OF_A_CLASS,
     "mpdag": _OF_A_CLASS,
-    "mag": GraphKind(lambda graph: ~(graph.circles | graph.circles.T), _open, of_dags=False, telling=(ARROW, TAIL)),
-    "pag": GraphKind(lambda graph: graph.skeleton, lambda graph: graph.circles, False, (ARROW, TAIL, CIRCLE)),
+    "mag": GraphKind(lambda one, other: (one != CIRCLE) & (other != CIRCLE), _open, False, (ARROW, TAIL)),
+    "pag": GraphKind(
+        lambda one, other: np.ones_like(one + other, dtype=bool),
+        lambda graph: graph.circles,
+        False,
+        (ARROW, TAIL, CIRCLE),
+    ),
 }

@@ -10,7 +10,7 @@ from drbo import _core
 from drbo.arrays import Bools, Floats, Indices, Ints
 from drbo.data.statistics.moments import Moments, complete_moments, moments
 from drbo.data.statistics.regressions import edge_weights
-from drbo.data.statistics.square import square
+from drbo.data.statistics.square import square, steps
 from drbo.data.statistics.statistics import Statistic, Statistics
 from drbo.errors import DataError, ScoreError
 from drbo.independence.set_tests import PartialCorrelations, SetTests
@@ -140,8 +140,10 @@ class BicNV(Score):
                 node = members[np.flatnonzero(deviation[members] == 0)[0]]
                 raise ScoreError(f"column '{self.names[node]}' is constant in the rows without intervention on it")
             safe = np.where(deviation > 0, deviation, 1.0)
-            correlation = np.divide(covariance, safe[:, None], out=square(len(safe)))  # of ten thousand columns, maybe
-            correlation /= safe[None, :]
+            correlation = square(len(safe))
+            for part in steps(len(safe)):
+                np.divide(covariance[part], safe[part, None], out=correlation[part])
+                correlation[part] /= safe
             np.fill_diagonal(correlation, 1.0)
             self.groups.append((2 * np.log(safe), correlation))
             self.group_of[members] = number

@@ -84,6 +84,10 @@ def test_columns_that_nothing_causes_are_suggested_as_roots(run: Run, chain: Pat
     assert "--root" not in run("check", chain).stdout
 
 
+def test_a_check_keeps_its_own_time_limit_to_itself(run: Run, chain: Path) -> None:
+    assert run("check", chain, "--time-limit", "50s").stdout.splitlines()[-1] == f"  drbo fit {chain}"
+
+
 def test_the_printed_command_is_taken_by_a_fit(run: Run) -> None:
     rng = np.random.default_rng(0)
     n = 120

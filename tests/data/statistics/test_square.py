@@ -1,4 +1,5 @@
 import errno
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -7,8 +8,9 @@ from drbo import DrBO, Settings
 from drbo.data.files.simulate import simulate
 from drbo.data.statistics import square as module
 from drbo.data.statistics.moments import complete_moments
-from drbo.data.statistics.square import add_products, rearranged, square, within
-from drbo.errors import DataError
+from drbo.data.statistics.square import add_products, rearranged, square, steps, within
+from drbo.deadline import Deadline, OutOfTimeError
+from drbo.errors import DataError, TimeLimitError
 
 
 def test_matrices_are_in_files_where_eight_are_too_large():
@@ -58,3 +60,24 @@ def test_a_full_disk_is_told(monkeypatch):
     with within(1e-9), pytest.raises(DataError, match="50 columns need files of") as told:
         square(50)
     assert "TMPDIR" in told.value.hint
+
+
+def test_the_deadline_ends_what_takes_several_steps_and_nothing_else(monkeypatch):
+    rows = np.random.default_rng(0).normal(size=(5, 40))
+    for step in (module.STEP, 40 * 7):
+        monkeypatch.setattr(module, "STEP", step)
+        monkeypatch.setattr(module, "WIDTH", 16)
+        few, order, total = step > 40 * 40, np.arange(40)[::-1], np.zeros((40, 40))
+        add_products(total, rows)
+        assert [part.stop for part in steps(40)][-1] == 40
+        assert (rearranged(total, order) == total[::-1, ::-1]).all()
+        for work, given in ((add_products, (total, rows)), (rearranged, (total, order))):
+            with Deadline(0.0), nullcontext() if few else pytest.raises(OutOfTimeError):
+                work(*given)
+
+
+def test_a_fit_of_many_columns_without_time_for_a_graph_says_so_before_it_searches(monkeypatch):
+    values = simulate("700ER2", n=50, seed=1).X
+    monkeypatch.setattr(module, "STEP", 2**14)
+    with pytest.raises(TimeLimitError, match="before there was a result"):
+        DrBO(score="bic-nv", random_state=0, time_limit=0.2).fit(values)

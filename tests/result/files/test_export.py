@@ -13,10 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drbo.deadline import Deadline, OutOfTimeError
 from drbo.errors import DrboError, ResultError
 from drbo.result.files.export import (
     adjacency_frame,
     edge_table,
+    frame_bytes,
     printable,
     read_graph,
     to_networkx,
@@ -370,3 +372,12 @@ class TestPublishedFiles:
 def test_names_that_no_file_can_hold_are_refused():
     with pytest.raises(ResultError, match=r"a name must be valid Unicode, got 'b\\ud800'"):
         write_graph("graph.csv", [[0, 1], [0, 0]], ["a", "b\ud800"])
+
+
+@pytest.mark.parametrize("cells", [4, 2**18])
+def test_a_data_frame_is_written_in_pieces_between_which_the_deadline_is_heard(cells, monkeypatch):
+    monkeypatch.setattr("drbo.result.files.export.CELLS", cells)
+    for frame in (pd.DataFrame({"a": range(7), "b": list("xyz,'\"u")}), pd.DataFrame({"a": [], "b": []})):
+        assert frame_bytes(frame) == frame.to_csv(index=False).encode()
+    with Deadline(0.0), pytest.raises(OutOfTimeError):
+        frame_bytes(frame)

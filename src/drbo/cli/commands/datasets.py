@@ -81,9 +81,11 @@ def _write(data: Any, output: Path | None, *, silent: bool) -> list[Path]:
 
 def _write_rows(data: Any, output: Path) -> None:
     """Write the rows of a data set; those of experiments have a column of words, which only CSV holds."""
+    from drbo.result.files.export import frame_bytes
+
     if data.days is None:
         write_table(output, data.X, data.names)
         return
     if output.suffix.lower() != ".csv":
         raise SettingsError(f"the column 'day' of {data.name} holds words", hint="write the rows as .csv")
-    write(output, data.frame().to_csv(index=False).encode())
+    write(output, frame_bytes(data.frame()))

@@ -42,6 +42,7 @@ def lag(
       drbo fit lagged.csv --knowledge lagged.toml -o result
     """
     from drbo.data.checks.lag import lagged
+    from drbo.result.files.export import frame_bytes
 
     if output.suffix.lower() != ".csv":
         raise SettingsError(
@@ -55,7 +56,7 @@ def lag(
     made = f"# Made by 'drbo lag {plain(data.name)} --lags {lags}'"
     lines = [f"{made}: earliest to latest; the present never causes the past.", ""]
     lines += ["tiers = [", *(f"  {json.dumps(tier, ensure_ascii=False)}," for tier in tiers), "]", ""]
-    write(output, table.to_csv(index=False).encode())
+    write(output, frame_bytes(table))
     write(known, "\n".join(lines).encode())
     say(f"{len(table):,} rows of {table.shape[1]} columns -> {output}, tiers -> {known}")
     facts = {"n_rows": len(table), "names": [str(name) for name in table.columns]}

@@ -25,7 +25,8 @@ class Canonical:
 
     def __init__(self, table: Statistics, all_names: list[str], movable: bool, *, sort_rows: bool = True) -> None:
         self._n_columns, self._given = len(all_names), table
-        self.kept = np.array([all_names.index(name) for name in table.names])
+        place = {name: j for j, name in enumerate(all_names)}
+        self.kept = np.array([place[name] for name in table.names])
         if movable:
             self.rows, self.columns = table.canonical_order()
         else:

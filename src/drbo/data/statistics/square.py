@@ -9,12 +9,13 @@ from contextvars import ContextVar
 import numpy as np
 
 from drbo.arrays import Floats, Indices
+from drbo.deadline import current
 from drbo.errors import DataError
 
 #: Matrices that a fit of many columns holds at a time.
 HELD = 8
-#: Columns whose products, or rows that are copied, are one step.
-WIDTH = 2_048
+#: Columns whose products are one step, and numbers of a matrix that are; the deadline is looked at between such steps.
+WIDTH, STEP = 2_048, 2**24
 
 _most: ContextVar[float] = ContextVar("most", default=np.inf)  # bytes
 
@@ -56,6 +57,8 @@ def square(d: int) -> Floats:
 def add_products(total: Floats, rows: Floats) -> None:
     """Add ``rows.T @ rows`` to a matrix (d, d); beside it, little memory is needed."""
     for start in range(0, len(total), WIDTH):
+        if start and takes_steps(len(total)):
+            current().check()
         end = start + WIDTH
         part = rows[:, start:end]
         total[start:end, start:end] += part.T @ part
@@ -73,7 +76,32 @@ def rearranged(matrix: Floats, columns: Indices) -> Floats:
     [[4.0, 3.0], [2.0, 1.0]]
     """
     found = square(len(columns))
-    for start in range(0, len(columns), WIDTH):
-        part = columns[start : start + WIDTH]
-        found[start : start + WIDTH] = matrix[np.ix_(part, columns)]
+    for part in steps(len(columns)):
+        np.take(matrix[columns[part]], columns, axis=1, out=found[part])
     return found
+
+
+def takes_steps(d: int) -> bool:
+    """Tell whether there are so many columns that the deadline is looked at within what is done to a matrix (d, d).
+
+    Examples
+    --------
+    >>> takes_steps(4_000), takes_steps(5_000)
+    (False, True)
+    """
+    return d * d > STEP
+
+
+def steps(d: int) -> Iterator[slice]:
+    """Yield the rows of a matrix (d, d), as many at a time as make a step; the deadline ends it after the first one.
+
+    Examples
+    --------
+    >>> list(steps(1_000)), len(list(steps(10_000)))
+    ([slice(0, 1000, None)], 6)
+    """
+    width = max(1, STEP // max(1, d))
+    for start in range(0, d, width):
+        if start:
+            current().check()
+        yield slice(start, min(start + width, d))

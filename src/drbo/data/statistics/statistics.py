@@ -200,7 +200,7 @@ class Statistics:
         if ordered.moments is not None:
             vars(self)["moments"] = ordered.moments.take(place)
         elif ordered.summed and "categorical" not in ordered.kinds:
-            vars(self)["large_moments"] = ordered.large_moments.take(place)
+            vars(self)["_ordered"] = ordered, place
 
     def adopt_digest(self, ordered: "Statistics") -> str:
         """Take over the hash of the same rows in another order, and return it."""
@@ -230,7 +230,8 @@ class Statistics:
     @cached_property
     def large_moments(self) -> Moments:
         """Mean and covariance of a complete table, computed block by block."""
-        return complete_moments(self.values)
+        same: tuple[Statistics, Indices] | None = vars(self).get("_ordered")
+        return complete_moments(self.values) if same is None else same[0].large_moments.take(same[1])
 
     @property
     def complete_rows(self) -> "Statistics":

@@ -29,12 +29,15 @@ from drbo.data.files.files import (
 )
 from drbo.data.files.names import check_names
 from drbo.data.files.packed import InputLimit, open_zip
+from drbo.deadline import current
 from drbo.errors import ResultError, SettingsError
 
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
 
+#: Cells of a table that are written in one piece.
+CELLS = 2**18
 MAX_NODES = 2**14  # their square in booleans is what files.MAX_ARRAY_BYTES takes
 #: How a text begins that a spreadsheet takes as a formula, also in the wide forms of East Asian keyboards.
 FORMULA_SIGNS = set("=+-@＝＋－＠")
@@ -180,6 +183,22 @@ def csv_bytes(rows: Iterable[Sequence[Any]], *, guarded: bool = False) -> bytes:
     writer = csv.writer(buffer, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if hidden else csv.QUOTE_MINIMAL)
     writer.writerows(table)
     return buffer.getvalue().encode()
+
+
+def frame_bytes(frame: "pd.DataFrame") -> bytes:
+    """Return a data frame as CSV; the deadline is looked at between pieces of it.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame_bytes(pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}))
+    b'a,b\\n1,x\\n2,y\\n'
+    """
+    rows, pieces = max(1, CELLS // max(1, frame.shape[1])), list[str]()
+    for start in range(0, max(1, len(frame)), rows):
+        current().check()
+        pieces.append(frame.iloc[start : start + rows].to_csv(index=False, header=start == 0))
+    return "".join(pieces).encode()
 
 
 def table_bytes(values: Floats, names: Sequence[str], path: Path | None = None, *, whole: bool = False) -> bytes:

@@ -107,9 +107,9 @@ class ArrowReading(Reading):
         return words
 
     def columns(self) -> dict[str, Any]:
-        told, source_target = self.result.directions, np.nonzero(self.result.dag)
+        told = self.result.directions
         return {
-            "directed": ~self.result.undirected[source_target],
+            "directed": [one.direction != "open" for one in told],
             "direction": [one.direction for one in told],
             "ground": [one.ground for one in told],
             "contradicted": [one.contradicted for one in told],

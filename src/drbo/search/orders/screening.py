@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from drbo import _core
 from drbo.arrays import Bools, Floats, Ints
+from drbo.data.statistics.square import steps
 from drbo.scores.forms import GramForm
 from drbo.search.state import Fields
 
@@ -127,8 +128,9 @@ class Screening:
         )
 
     def _blocks(self) -> Iterator[Ints]:
-        for first in range(0, self.n_nodes, BLOCK):
-            yield np.arange(first, min(first + BLOCK, self.n_nodes))
+        for part in steps(self.n_nodes):
+            for first in range(part.start, part.stop, BLOCK):
+                yield np.arange(first, min(first + BLOCK, part.stop))
 
     def _correlated(self, correlation: Floats) -> tuple[Ints, Ints]:
         """Return pairs of each node with the columns that are correlated most with it."""
