@@ -232,6 +232,13 @@ def test_an_archive_that_unpacks_to_more_than_its_size_is_refused():
         stored_archive(io.BytesIO(raw[:size] + b"\xff\xff\x00\x00" + raw[size + 4 :]), "a.npz")
 
 
+def test_a_large_array_of_a_saved_search_is_read_at_once():
+    values = np.arange(400_000.0)
+    with stored_archive(io.BytesIO(npz_bytes({"a": values})), "a.npz").open("a.npy") as stream:
+        raw = stream.read(10**7)
+    assert raw.endswith(values.tobytes())
+
+
 def test_a_high_limit_takes_no_memory(tmp_path):
     (tmp_path / "small").write_bytes(b"x" * 100)
     tracemalloc.start()

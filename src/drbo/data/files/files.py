@@ -220,7 +220,9 @@ def stored_archive(stream: IO[bytes], what: str) -> zipfile.ZipFile:
 
     Such an archive unpacks to no more than its own size.
     """
-    archive = zipfile.ZipFile(SmallReads(stream, what))
+    reads = SmallReads(stream, what)
+    archive = zipfile.ZipFile(reads)
+    reads.open = True
     members, changed = archive.infolist(), "drbo does not write such files, so this file was changed"
     packed = [info.filename for info in members if info.compress_type != zipfile.ZIP_STORED]
     if packed:

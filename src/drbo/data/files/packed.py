@@ -111,10 +111,13 @@ def _gzip_pieces(stream: IO[bytes], packed: int, limit: InputLimit, what: str) -
 
 
 class SmallReads(io.BufferedIOBase):
-    """A stream that refuses to read much at once, so that no directory of an archive fills the memory."""
+    """A stream that refuses to read much at once, so that no directory of an archive fills the memory.
+
+    Its members, whose sizes the directory says, may be read at once when that is ``open``.
+    """
 
     def __init__(self, stream: IO[bytes], what: str) -> None:
-        self._stream, self._what = stream, what
+        self._stream, self._what, self.open = stream, what, False
 
     def seekable(self) -> bool:
         return True
@@ -126,6 +129,8 @@ class SmallReads(io.BufferedIOBase):
         return self._stream.tell()
 
     def read(self, size: int | None = -1, /) -> bytes:
+        if self.open:
+            return self._stream.read(-1 if size is None else size)
         most = MAX_ZIP_DIRECTORY + 1
         raw = self._stream.read(most if size is None or size < 0 else min(size, most))
         if len(raw) == most:
