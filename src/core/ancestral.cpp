@@ -6,7 +6,8 @@
 // edges.
 #include <nanobind/stl/pair.h>
 
-#include <map>
+#include <cstring>
+#include <unordered_map>
 
 #include "arrays.h"
 #include "node_sets.h"
@@ -73,34 +74,48 @@ std::vector<NodeSet> ancestors_of(const Mixed& graph) {
   return found;
 }
 
+// The nodes to which a directed path leads from a node; the queue is room.
+void descend(const Mixed& graph, int from, NodeSet& found, Members& queue) {
+  found = graph.children[from];
+  queue.clear();
+  found.each([&](int node) { queue.push_back(node); });
+  while (!queue.empty()) {
+    const int node = queue.back();
+    queue.pop_back();
+    graph.children[node].each([&](int child) {
+      if (!found.has(child)) found.add(child), queue.push_back(child);
+    });
+  }
+}
+
 // Whether a path of which every inner node is a collider and an ancestor of an end joins two nodes. In an ancestral
-// graph such a path has at least two inner nodes, all of one district.
-bool has_inducing_path(const Mixed& graph, const std::vector<NodeSet>& ancestors, const Members& district, int i,
-                       int j) {
-  Members queue;
-  NodeSet seen(graph.parents.size());
-  const auto may_pass = [&](int node) {
-    return node != i && node != j && (ancestors[i].has(node) || ancestors[j].has(node));
+// graph such a path has at least two inner nodes, all of one district; below[k] are the descendants of its k-th node.
+bool has_inducing_path(const Mixed& graph, const std::vector<NodeSet>& below, const Members& district, int i, int j) {
+  std::vector<std::size_t> queue;
+  std::vector<bool> seen(district.size());
+  const auto visit = [&](std::size_t k) {
+    const int node = district[k];
+    if (seen[k] || node == i || node == j || !(below[k].has(i) || below[k].has(j))) return;
+    seen[k] = true, queue.push_back(k);
   };
-  for (const int node : district)
-    if (may_pass(node) && (graph.children[i].has(node) || graph.spouses[i].has(node)))
-      seen.add(node), queue.push_back(node);
-  for (std::size_t k = 0; k < queue.size(); ++k) {
-    if (graph.children[j].has(queue[k]) || graph.spouses[j].has(queue[k])) return true;
-    for (const int next : graph.spouses[queue[k]].members())
-      if (!seen.has(next) && may_pass(next)) seen.add(next), queue.push_back(next);
+  for (std::size_t k = 0; k < district.size(); ++k)
+    if (graph.children[i].has(district[k]) || graph.spouses[i].has(district[k])) visit(k);
+  for (std::size_t at = 0; at < queue.size(); ++at) {
+    const int node = district[queue[at]];
+    if (graph.children[j].has(node) || graph.spouses[j].has(node)) return true;
+    for (std::size_t k = 0; k < district.size(); ++k)
+      if (graph.spouses[node].has(district[k])) visit(k);
   }
   return false;
 }
 
-bool is_maximal(const Mixed& graph, const std::vector<NodeSet>& ancestors, const Members& district) {
-  if (district.size() < 2) return true;
+bool is_maximal(const Mixed& graph, const std::vector<NodeSet>& below, const Members& district) {
   NodeSet around(graph.parents.size());
   for (const int node : district) around.add(node), around.unite(graph.parents[node]);
   const Members ends = around.members();
   for (std::size_t a = 0; a < ends.size(); ++a)
     for (std::size_t b = 0; b < a; ++b)
-      if (!graph.adjacent(ends[a], ends[b]) && has_inducing_path(graph, ancestors, district, ends[a], ends[b]))
+      if (!graph.adjacent(ends[a], ends[b]) && has_inducing_path(graph, below, district, ends[a], ends[b]))
         return false;
   return true;
 }
@@ -321,11 +336,11 @@ class AncestralScore {
       require(move[0] != move[1], "a move must have two nodes");
     }
     Owned<double, 1> found({m});
-    const bool plain = is_plain(graph);
+    const Form form = form_of(graph);
     watched([&](Watch& watch) {
       for (std::size_t k = 0; k < m; ++k) {
         const std::int64_t* at = moves.data() + 3 * k;
-        found[k] = gain(graph, static_cast<int>(at[0]), static_cast<int>(at[1]), static_cast<int>(at[2]), plain, watch);
+        found[k] = gain(graph, static_cast<int>(at[0]), static_cast<int>(at[1]), static_cast<int>(at[2]), form, watch);
         watch.check(2000 + 40 * whole(d_));
       }
       return 0;
@@ -465,59 +480,71 @@ class AncestralScore {
     require_shape({d_, d_}, "directed and bidirected", directed, bidirected);
     const std::uint8_t *arrows = flags(directed), *both = flags(bidirected);
     Mixed graph(d_);
-    for (std::size_t i = 0; i < d_; ++i) {
-      require(!arrows[i * d_ + i] && !both[i * d_ + i], "a graph must have no loops");
-      for (std::size_t j = 0; j < i; ++j) {
-        const bool to = arrows[i * d_ + j], from = arrows[j * d_ + i], spouse = both[i * d_ + j];
-        require(spouse == static_cast<bool>(both[j * d_ + i]), "bidirected edges must be symmetric");
-        require(to + from + spouse <= 1, "two nodes must have at most one edge");
-        const int kind = to ? 1 : from ? 2 : spouse ? 3 : 0;
-        if (kind) graph.put(static_cast<int>(i), static_cast<int>(j), kind);
-      }
+    const auto put = [&](std::size_t i, std::size_t j) {
+      const bool to = arrows[i * d_ + j], spouse = both[i * d_ + j];
+      if (!to && !spouse) return;
+      require(i != j, "a graph must have no loops");
+      require(spouse == static_cast<bool>(both[j * d_ + i]), "bidirected edges must be symmetric");
+      require(to + arrows[j * d_ + i] + spouse <= 1, "two nodes must have at most one edge");
+      graph.put(static_cast<int>(i), static_cast<int>(j), to ? 1 : 3);
+    };
+    for (std::size_t cell = 0; cell < d_ * d_; cell += 8) {  // few cells have an edge: eight are looked at together
+      std::uint64_t parts[2] = {};
+      const std::size_t width = std::min<std::size_t>(8, d_ * d_ - cell);
+      std::memcpy(&parts[0], arrows + cell, width), std::memcpy(&parts[1], both + cell, width);
+      for (std::size_t k = 0; (parts[0] | parts[1]) && k < width; ++k) put((cell + k) / d_, (cell + k) % d_);
     }
     return graph;
   }
 
-  bool legal(const Mixed& graph) const {
-    const std::vector<NodeSet> ancestors = ancestors_of(graph);
-    if (!ancestral(graph, ancestors)) return false;
-    for (const Members& district : graph.districts(everything()))
-      if (static_cast<int>(district.size()) > largest_ || !is_maximal(graph, ancestors, district)) return false;
+  bool legal(const Mixed& graph) const { return ancestral(graph, ancestors_of(graph)) && has_legal_districts(graph); }
+
+  // Whether the districts of a graph without directed cycles are small, have no path from one node to a spouse, and
+  // leave no pair without an edge that no set separates.
+  bool has_legal_districts(const Mixed& graph) const {
+    Members joined;
+    for (int node = 0; node < graph.size(); ++node)
+      if (!graph.spouses[node].empty()) joined.push_back(node);
+    Members queue;
+    for (const Members& district : graph.districts(joined)) {
+      if (static_cast<int>(district.size()) > largest_) return false;
+      std::vector<NodeSet> below(district.size());
+      for (std::size_t k = 0; k < district.size(); ++k) {
+        descend(graph, district[k], below[k], queue);
+        if (below[k].meets(graph.spouses[district[k]])) return false;
+      }
+      if (!is_maximal(graph, below, district)) return false;
+    }
     return true;
   }
 
-  // A DAG whose columns may all be ancestors of each other: it stays legal as long as no edge closes a cycle.
-  bool is_plain(const Mixed& graph) const {
+  // What is known of a graph before an edge changes: nothing; that no directed path leads from a node to itself, and
+  // any column may be an ancestor of any other; or moreover that it is a DAG.
+  enum class Form { ANY, ACYCLIC, PLAIN };
+
+  Form form_of(const Mixed& graph) const {
     const auto is_empty = [](const NodeSet& set) { return set.empty(); };
-    return std::all_of(graph.spouses.begin(), graph.spouses.end(), is_empty) &&
-           std::all_of(never_.begin(), never_.end(), is_empty) && (d_ == 0 || !ancestors_of(graph).empty());
+    if (!std::all_of(never_.begin(), never_.end(), is_empty)) return Form::ANY;
+    if (d_ != 0 && ancestors_of(graph).empty()) return Form::ANY;
+    return std::all_of(graph.spouses.begin(), graph.spouses.end(), is_empty) ? Form::PLAIN : Form::ACYCLIC;
   }
 
-  // Whether a graph is still legal after the edge of i and j became another one.
-  bool stays_legal(const Mixed& graph, int i, int j, int kind, bool was_plain) {
+  // Whether a graph is legal after the edge of i and j became another one.
+  bool stays_legal(const Mixed& graph, int i, int j, int kind, Form before) {
     if ((kind == 2 || kind == 3) && leads(graph, i, j)) return false;
     if ((kind == 1 || kind == 3) && leads(graph, j, i)) return false;
-    return (was_plain && kind != 3) || legal(graph);
+    if (before == Form::ANY) return legal(graph);
+    return (before == Form::PLAIN && kind != 3) || has_legal_districts(graph);
   }
 
   // Whether a directed path leads from one node to another.
   bool leads(const Mixed& graph, int from, int to) {
-    NodeSet& seen = seen_;
-    seen = graph.children[from];
-    queue_ = seen.members();
-    while (!queue_.empty()) {
-      const int node = queue_.back();
-      queue_.pop_back();
-      if (node == to) return true;
-      graph.children[node].each([&](int child) {
-        if (!seen.has(child)) seen.add(child), queue_.push_back(child);
-      });
-    }
-    return false;
+    descend(graph, from, seen_, queue_);
+    return seen_.has(to);
   }
 
   // What changing one edge adds to the score; minus infinity where the graph would not be legal.
-  double gain(Mixed& graph, int i, int j, int kind, bool plain, Watch& watch) {
+  double gain(Mixed& graph, int i, int j, int kind, Form form, Watch& watch) {
     const int before = graph.kind(i, j);
     if (before == kind) return 0.0;
     const Members ends{i, j};
@@ -529,7 +556,7 @@ class AncestralScore {
       touched.insert(touched.end(), district.begin(), district.end());
     }
     graph.put(i, j, kind);
-    if (stays_legal(graph, i, j, kind, plain)) {
+    if (stays_legal(graph, i, j, kind, form)) {
       for (const Members& district : graph.districts(touched)) change += value(graph, district, watch);
       if (std::isnan(change)) change = NEVER;
     } else {
@@ -540,7 +567,8 @@ class AncestralScore {
   }
 
   double value(const Mixed& graph, const Members& nodes, Watch& watch) {
-    std::vector<std::uint64_t> key;
+    std::vector<std::uint64_t>& key = key_;
+    key.clear();
     for (const int node : nodes) {
       key.push_back(static_cast<std::uint64_t>(node));
       for (const auto* sets : {&graph.parents, &graph.spouses})
@@ -551,9 +579,17 @@ class AncestralScore {
     District district(correlation_.data(), d_, graph, nodes);
     const double fitted = district.fit(tolerance_, MOST_ROUNDS, watch);
     const double found = -rows_ * fitted - price_ * static_cast<double>(district.edges());
-    known_.emplace(std::move(key), found);
+    known_.emplace(key, found);
     return found;
   }
+
+  struct Mixing {
+    std::size_t operator()(const std::vector<std::uint64_t>& key) const {
+      std::uint64_t mixed = key.size();
+      for (const std::uint64_t word : key) mixed = (mixed ^ word) * 0x9e3779b97f4a7c15, mixed ^= mixed >> 32;
+      return mixed;
+    }
+  };
 
   static constexpr int MOST_ROUNDS = 500;
   static constexpr std::size_t MOST_LISTED = 5;  // columns: 4^10 graphs before the bound
@@ -564,8 +600,9 @@ class AncestralScore {
   double tolerance_;
   std::vector<double> correlation_;
   std::vector<NodeSet> never_;  // the nodes that must not be ancestors of a node
-  std::map<std::vector<std::uint64_t>, double> known_;
-  NodeSet seen_;  // room for searches of a path
+  std::unordered_map<std::vector<std::uint64_t>, double, Mixing> known_;
+  std::vector<std::uint64_t> key_;  // room for a key
+  NodeSet seen_;                    // room for searches of a path
   Members queue_;
 };
 
