@@ -11,6 +11,7 @@ from drbo.claims.answer.stages import Answer
 from drbo.claims.checks import stability
 from drbo.claims.checks.stability import HALVES, LEAST, Stability, half_rows
 from drbo.claims.denial import ClaimRecord
+from drbo.claims.refits.refit import TableRefit
 from drbo.data.checks.experiments import Experiments
 from drbo.data.statistics.statistics import Statistics
 from drbo.scores.linear import BicNV
@@ -125,9 +126,9 @@ def test_a_table_of_few_rows_is_not_halved(rng, n, why):
 def test_halves_are_asked_only_about_arrows_that_are_not_decided(monkeypatch):
     asked = []
 
-    def half(context, k, arrows):
+    def half(context, k, arrows, brief):
         asked.append(set(arrows))
-        return k
+        return k, brief
 
     def supported(context):
         return {("a", "c"): "class", ("b", "c"): "class"} if context is WHOLE else {("a", "c"): "class"}
@@ -156,3 +157,20 @@ def test_only_arrows_that_the_class_of_a_half_allows_are_checked(rng):
     dag[:2, 3] = False  # c - d is open then
     possible = stability._possible([("c", "d"), ("d", "c"), ("a", "d")], answer, context.inquiry)
     assert np.argwhere(possible).tolist() == [[2, 3], [3, 2]]
+
+
+@pytest.mark.parametrize(("n", "enough"), [(1000, True), (1000, False), (990, True)])
+def test_halves_of_many_rows_are_searched_briefly_where_that_finds_as_much_in_the_first(rng, monkeypatch, n, enough):
+    again, searches = TableRefit.again, []
+
+    def noted(self, table, seed, start):
+        searches.append((seed, self.brief))
+        return again(self, table, seed, start)
+
+    monkeypatch.setattr(TableRefit, "again", noted)
+    monkeypatch.setattr(stability, "_as_good", lambda one, other: enough)
+    DrBO(score="bic-nv").fit(_frame(rng, n, 1.0))
+    of_halves = searches[1:]  # the first one is that of the ranks of the whole table
+    asked = n == 1000
+    assert of_halves[: 1 + asked] == [(0, False), (0, True)][: 1 + asked]
+    assert {brief for _, brief in of_halves[1 + asked :]} == {asked and enough}

@@ -8,6 +8,7 @@ from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import Deadline, OutOfTimeError
 from drbo.scores.linear import BicNV
 from drbo.search.orders.ascent import Ascent
+from drbo.search.orders.climb import OrderClimb
 from drbo.search.orders.search import OrderSearch
 from drbo.settings import Settings
 
@@ -61,3 +62,16 @@ def test_a_second_search_that_reached_as_much_lists_no_parent_sets_again(score, 
     found = searched(warm_search(score, Settings(), Constraints.none(10), start, 5, searches=2))
     assert len(found.ends) == 2
     assert len(listed) - cold == 1 < cold
+
+
+def test_a_brief_search_shakes_each_node_once_and_lists_no_parent_sets(score, monkeypatch):
+    counts, shake = [], OrderClimb.shake
+    monkeypatch.setattr(
+        OrderClimb, "shake", lambda self, draws, *rest: counts.append(len(draws)) or shake(self, draws, *rest)
+    )
+    monkeypatch.setattr(Ascent, "combine", lambda *_: pytest.fail("parent sets were listed"))
+    start = OrderSearch(score, Settings(), seed=0, brief=True).run().best.dags[0]
+    counts.clear()
+    found = searched(warm_search(score, Settings(), Constraints.none(10), start, 5, brief=True))
+    assert counts == [10]
+    assert len(found.ends) == 1

@@ -9,7 +9,6 @@ import numpy as np
 
 from drbo.claims.claim import SEED, Claim, Context, Ruling
 from drbo.claims.denial import Denial, Ground
-from drbo.claims.refits.warm import warm_searches
 from drbo.claims.why import mpdag
 from drbo.data.statistics.statistics import Statistics
 
@@ -40,7 +39,7 @@ class SecondOpinion(Claim):
         inquiry, dag = context.inquiry, context.answer.dag
         assert inquiry.refit is not None
         ranks = context.table.complete_rows.ranks
-        score, _, outcome = inquiry.refit.on(ranks, SEED, dag, warm_searches(len(dag), ranks.n_rows))
+        score, _, outcome = inquiry.refit.again(ranks, SEED, dag)
         found = outcome.best.dags[0]
         other = mpdag(found, inquiry.constraints) if score.score_equivalent else found
         return Ruling(other, self._against(context, other))

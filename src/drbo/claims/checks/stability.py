@@ -1,8 +1,9 @@
 """Do halves of the rows tell the same directions? A direction that half of the rows turns around is not known.
 
-The rows are split into random halves. Each half is searched and checked as the whole table was, by every claim but this
-one, for the arrows that are not decided yet. A direction is stable if most halves support it (complementary pairs: Shah
-& Samworth 2013, "Variable selection with error control").
+The rows are split into random halves. Each half is searched from the graph of the whole table and checked as that was,
+by every claim but this one, for the arrows that are not decided yet. A direction is stable if most halves support it
+(complementary pairs: Shah & Samworth 2013, "Variable selection with error control"). With many rows the first half
+tells whether brief searches find as much as long ones, which they mostly do; then all others are searched briefly.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,12 +17,14 @@ from drbo.claims.checks.noise_check import NoiseChecks, NoiseClaim
 from drbo.claims.claim import SEED, Claim, Context, Inquiry, Ruling, denials
 from drbo.claims.denial import Ground
 from drbo.claims.record import ConfirmedEdge
-from drbo.claims.refits.warm import warm_searches
+from drbo.claims.refits.warm import MANY_ROWS
 from drbo.claims.runner import run_claims
 from drbo.claims.verdicts import supported
 from drbo.claims.why import mpdag
 from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import current
+from drbo.search.orders.listed import SAME
+from drbo.search.outcome import Outcome
 
 #: Halves of the rows, two for each random split, and how many of them must support a direction.
 HALVES, LEAST = 10, 6
@@ -54,12 +57,13 @@ class Stability(Claim):
     def run(self, context: Context) -> Ruling:
         grounds = supported(context)
         counts = dict.fromkeys(grounds, (0, 0))  # halves that support an arrow, of those that were asked about it
+        brief = False
         for k in range(HALVES):
             asked = {arrow: grounds[arrow] for arrow, told in counts.items() if _is_undecided(*told)}
             if not asked:
                 break
             current().check()
-            half = _half(context, k, asked)
+            half, brief = _half(context, k, asked, brief)
             found = set(supported(half)) | _leaning(half, context, asked)
             counts |= {arrow: (counts[arrow][0] + (arrow in found), k + 1) for arrow in asked}
         unstable = {arrow: UNSTABLE.format(n, tried) for arrow, (n, tried) in counts.items() if n < LEAST}
@@ -107,24 +111,37 @@ def _varied(values: Floats, units: Indices, rows: Indices) -> Indices:
     return rows
 
 
-def _half(context: Context, k: int, asked: Iterable[tuple[str, str]]) -> Context:
-    """Search half of the rows, and make all claims about the arrows asked about that the class of its graph allows."""
+def _half(context: Context, k: int, asked: Iterable[tuple[str, str]], brief: bool) -> tuple[Context, bool]:
+    """Search half of the rows, and make all claims about the arrows asked about that the class of its graph allows.
+
+    Returns also whether further halves need only brief searches.
+    """
     inquiry = context.inquiry
     table = inquiry.table.take(half_rows(inquiry.table, k), np.arange(inquiry.table.n_columns))
     answer = context.answer
     part = replace(inquiry, table=table, given=table)
     if inquiry.can_search_again and inquiry.refit is not None:
-        start = answer.outcome.best.dags[0]
-        score, evaluator, outcome = inquiry.refit.on(table, k, start, warm_searches(len(start), table.n_rows))
-        answer, part = Answer.of(outcome), replace(part, score=score, evaluator=evaluator)
+        refit, start = replace(inquiry.refit, brief=brief), answer.outcome.best.dags[0]
+        score, evaluator, outcome = refit.again(table, k, start)
+        if k == 0 and table.n_rows >= MANY_ROWS:
+            quick = replace(refit, brief=True)
+            brief = _as_good(quick.again(table, k, start).outcome, outcome)
+            refit = quick if brief else refit
+        answer, part = Answer.of(outcome), replace(part, score=score, evaluator=evaluator, refit=refit)
         if not (possible := _possible(asked, answer, inquiry)).any():
-            return Context(inquiry=part, answer=answer)
+            return Context(inquiry=part, answer=answer), brief
         part = replace(part, asked=possible | possible.T)
         for stage in STAGES:
             answer = stage(answer, part)
     again = Context(inquiry=part, answer=answer)
     run_claims((claim for claim in context.claims if claim.repeated and claim.denies), again)
-    return again
+    return again, brief
+
+
+def _as_good(one: Outcome, other: Outcome) -> bool:
+    """Tell whether a search found as much as another one."""
+    found, best = one.best.scores[0], other.best.scores[0]
+    return bool(found >= best - SAME * abs(best))
 
 
 def _possible(asked: Iterable[tuple[str, str]], answer: Answer, inquiry: Inquiry) -> Bools:

@@ -10,7 +10,7 @@ from drbo.claims.ancestral import ancestral_graph, known_causes
 from drbo.claims.answer.prune import BY_MOMENTS, prune
 from drbo.claims.experiments import experiment_record, interventional_class
 from drbo.claims.refits.resampling import Refitted
-from drbo.claims.refits.warm import searched, warm_search
+from drbo.claims.refits.warm import searched, warm_search, warm_searches
 from drbo.claims.why import mpdag
 from drbo.constraints import Constraints
 from drbo.data.statistics.statistics import Statistics
@@ -62,6 +62,7 @@ class TableRefit:
     device: str = "cpu"
     hidden: bool = False  # allow hidden causes
     counted: bool = False  # a resample says how often each row of the table is drawn
+    brief: bool = False  # warm searches are brief
 
     def __call__(self, rows: Indices, seed: int) -> Refitted:
         """Return the equivalence class under the knowledge, or the DAG where the score tells its members apart.
@@ -71,6 +72,10 @@ class TableRefit:
         table = self._drawn(rows)
         score, _, outcome = self.on(table, seed, self.start)
         return self._ancestral(score, outcome, seed) if self.hidden else self._class(score, table, outcome)
+
+    def again(self, table: Statistics, seed: int, start: Bools) -> Refound:
+        """Search other rows, or the same on another scale, from a graph, and from another order where that may help."""
+        return self.on(table, seed, start, 1 if self.brief else warm_searches(len(start), table.n_rows))
 
     def on(self, table: Statistics, seed: int, start: Bools | None = None, searches: int = 1) -> Refound:
         """Score other rows, or the same on another scale, and search them; a warm search may be repeated cold.
@@ -84,7 +89,7 @@ class TableRefit:
     def _search(self, score: Score, table: Statistics, seed: int, start: Bools | None, searches: int) -> Search:
         settings, limits = self.settings, self.constraints
         if settings.route == "orders" and start is not None:
-            return warm_search(score, settings, limits, start, seed, searches)
+            return warm_search(score, settings, limits, start, seed, searches, self.brief)
         if settings.route != "orders" and settings.candidate_parents is not None:
             limits = screened(table.complete_rows.values, settings.candidate_parents, limits)
         return new_search(score, settings, constraints=limits, seed=seed, device=self.device)

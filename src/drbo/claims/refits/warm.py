@@ -10,9 +10,10 @@ from drbo.search.outcome import Outcome
 from drbo.search.stopping import Limits
 from drbo.settings import Settings
 
-#: Rounds of shaken orders without a better score that end a search with a warm start.
+#: Rounds of shaken orders without a better score that end a search with a warm start; a brief one ends with the first.
 WARM_CLIMBS = 2
-#: Columns up to which a warm search is repeated from an unrelated order, and rows from which on more columns are not.
+#: Columns up to which a warm search is repeated from an unrelated order, and rows from which on more columns are not
+#: and brief searches may do.
 MOST_COLD, MANY_ROWS = 30, 500
 
 
@@ -36,6 +37,7 @@ def warm_search(
     start: Bools,  # (d, d)
     seed: int,
     searches: int = 1,  # those after the first begin from unrelated orders
+    brief: bool = False,  # shake little, and list no parent sets
 ) -> OrderSearch:
     """Return a search over orders that begins from a graph.
 
@@ -47,8 +49,10 @@ def warm_search(
     >>> int(searched(warm_search(score, Settings(), Constraints.none(2), empty, seed=0)).best.dags[0].sum())
     1
     """
-    settings = settings.with_(order_patience=WARM_CLIMBS)
-    return OrderSearch(score, settings, constraints=constraints, seed=seed, start=start, max_searches=searches)
+    settings = settings.with_(order_patience=1 if brief else WARM_CLIMBS)
+    return OrderSearch(
+        score, settings, constraints=constraints, seed=seed, start=start, max_searches=searches, brief=brief
+    )
 
 
 def searched(search: Search) -> Outcome:

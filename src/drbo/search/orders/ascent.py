@@ -26,7 +26,7 @@ from drbo.search.state import Fields, State, generator_state
 
 #: Change of an equal-variance score's level, as a share, that calls for a new additive bound.
 LEVEL_CHANGE = 1e-4
-#: Shakings of a round for each node, where nodes are few; and columns from which on there is one.
+#: Shakings of a round for each node, where nodes are few; and columns from which on there is one, as in brief searches.
 SHAKINGS, MANY_COLUMNS = 3, 500
 #: Nodes up to which small parent sets are listed when shaking no longer helps.
 MAX_LISTED = 200
@@ -48,6 +48,7 @@ class Ascent:
     deadline : ends climbs where they stand.
     memory : bytes of what was computed before it is forgotten.
     screening : the candidate parents, where there are too many columns to consider all of them.
+    brief : shake once for each node in a round.
     """
 
     def __init__(
@@ -59,9 +60,11 @@ class Ascent:
         deadline: Deadline,
         memory: float,
         screening: Screening | None = None,
+        brief: bool = False,
     ) -> None:
         self.evaluator, self.constraints = evaluator, constraints
         self.rng, self.deadline, self.memory, self.screening = rng, deadline, memory, screening
+        self._shakings = len(order) if brief else max(len(order), min(SHAKINGS * len(order), MANY_COLUMNS))
         self.order, self.dag = consistent(order, constraints), constraints.required
         self.found: Evaluated | None = None
         self.waited = 0  # rounds without a better score
@@ -143,8 +146,7 @@ class Ascent:
         It only computes: with compiled steps it may run beside the shaking of another search.
         """
         value = climb.value
-        count = max(len(self.order), min(SHAKINGS * len(self.order), MANY_COLUMNS))
-        climb.shake(self.rng.random((count, DRAWS)), SAME * abs(value), self.deadline)
+        climb.shake(self.rng.random((self._shakings, DRAWS)), SAME * abs(value), self.deadline)
         rose = climb.value > value + SAME * abs(value)
         if rose:
             climb.climb(self._visits(), self.deadline)

@@ -70,10 +70,11 @@ class OrderSearch(Search):
         seed: int = 0,
         start: Bools | None = None,  # (d, d) a DAG whose order is climbed from first
         max_searches: int | None = None,
+        brief: bool = False,  # shake little, and list no parent sets
     ) -> None:
         evaluator = Evaluator(score, settings, budget=Budget(score.n_nodes))
         super().__init__(evaluator, settings, constraints or Constraints.none(score.n_nodes))
-        self.score, self.seed, self.start = score, seed, start
+        self.score, self.seed, self.start, self._brief = score, seed, start, brief
         self.found_by = "order search"
         self.max_searches = max_searches or most_searches(score.n_nodes)
         self.screening: Screening | None = None
@@ -149,7 +150,8 @@ class OrderSearch(Search):
                 climbs[ascent] = wider
                 self._take(ascent)
                 continue
-            if not (self.start is not None and self._is_reached(ascent)) and ascent.combine(climbs[ascent]):
+            settled = self._brief or (self.start is not None and self._is_reached(ascent))
+            if not settled and ascent.combine(climbs[ascent]):
                 self._take(ascent)
                 continue
             assert ascent.found is not None
@@ -197,7 +199,7 @@ class OrderSearch(Search):
     def _ascent(self, order: Order, rng: np.random.Generator, count: int) -> Ascent:
         """Return a search from an order, one of ``count`` that share the memory."""
         memory = self.settings.max_memory * 2**30 / (2 * count)
-        return Ascent(self.evaluator, self.constraints, order, rng, self.deadline, memory, self.screening)
+        return Ascent(self.evaluator, self.constraints, order, rng, self.deadline, memory, self.screening, self._brief)
 
     def _take(self, ascent: Ascent) -> None:
         if self.best is None or ascent.score > self.best.scores[0] + SAME * abs(self.best.scores[0]):
