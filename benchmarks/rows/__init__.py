@@ -16,6 +16,7 @@ import drbo
 from drbo.result.words.track_record import FILE as RECORD
 
 FOLDER = Path(__file__).parent
+SOURCES = Path(drbo.__file__).parents[1]
 #: Where ``--quick`` writes.
 QUICK_FOLDER = Path("build") / "bench-quick"
 Row = dict[str, Any]
@@ -42,14 +43,13 @@ def _commit() -> str:
     return commit()
 
 
-def commit() -> str:
+def commit(sources: Path = SOURCES) -> str:
     """Return the last commit that changed the sources of drbo; nothing: there is no repository.
 
     A + says that they were changed since. Commits of rows, pages and benchmarks alone leave it as it is, and so do
     those of the track record, which is written from rows.
     """
-    sources = Path(drbo.__file__).parents[1]
-    git, but = ["git", "-C", str(sources)], f":(exclude){RECORD.relative_to(sources).as_posix()}"
+    git, but = ["git", "-C", str(sources)], f":(exclude){RECORD.relative_to(SOURCES).as_posix()}"
     try:
         last, changed = (
             subprocess.run([*git, *words, "--", ".", but], capture_output=True, text=True, check=True).stdout.strip()
@@ -62,7 +62,7 @@ def commit() -> str:
 
 def save(path: Path, rows: Iterable[Row], key: tuple[str, ...]) -> None:
     """Add rows to a CSV file; a row with the same key replaces the old one; written in one step."""
-    kept = {tuple(str(row[name]) for name in key): row for row in (*load(path), *rows)}
+    kept = {tuple(str(row.get(name, "")) for name in key): row for row in (*load(path), *rows)}
     columns = list(dict.fromkeys(name for row in kept.values() for name in row))
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", newline="", dir=path.parent, delete=False) as file:

@@ -16,10 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
-import drbo
 from benchmarks.gran_dag import Unavailable
 from benchmarks.parameters import Names, Numbers
-from benchmarks.rows import Row
+from benchmarks.rows import SOURCES, Row, commit
 from benchmarks.studies.study import study
 
 ROOT = Path(__file__).parents[2]
@@ -45,7 +44,7 @@ def measured(source: Path, python: str, job: str, threads: int, repeats: int) ->
     return found
 
 
-@study(file="core_speed", key="job threads", jobs=("orders 8ER2",), threads=(1,), rounds=1, repeats=1)
+@study(file="core_speed", key="job threads before", jobs=("orders 8ER2",), threads=(1,), rounds=1, repeats=1)
 def run(
     old: Annotated[Path | None, "source folder of the other version; without it, both are this one"] = None,
     old_python: Annotated[str, "interpreter for it"] = sys.executable,
@@ -55,15 +54,17 @@ def run(
     repeats: Annotated[int, "fits in each process"] = 2,
 ) -> Iterator[Row]:
     """Yield the times of both versions, job by job."""
-    here = Path(drbo.__file__).parents[1]
-    versions = {"old": (old or here, old_python), "new": (here, sys.executable)}
+    versions = {"old": (old or SOURCES, old_python), "new": (SOURCES, sys.executable)}
+    before = commit(versions["old"][0])
     for job in jobs:
         for count in threads:
             found: dict[str, list[dict[str, float]]] = {"old": [], "new": []}
             for turn in range(rounds):
                 for name in ("old", "new") if turn % 2 == 0 else ("new", "old"):
                     found[name].append(measured(*versions[name], job, count, repeats))
-            yield {"job": job, "threads": count, "rounds": rounds, "repeats": repeats} | _compared(**found)
+            yield {"job": job, "threads": count, "before": before, "rounds": rounds, "repeats": repeats} | _compared(
+                **found
+            )
 
 
 def _compared(old: list[dict[str, float]], new: list[dict[str, float]]) -> dict[str, Any]:
