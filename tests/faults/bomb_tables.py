@@ -1,6 +1,7 @@
 """Small files of other programs that would take minutes or gigabytes: Parquet, Feather, Excel, SQLite, DuckDB."""
 
 import io
+import json
 import sqlite3
 import struct
 import tempfile
@@ -229,5 +230,13 @@ BOMBS: dict[str, dict[str, Callable[[], bytes]]] = {
         "a long text many times": lambda: duck_database(
             "CREATE TABLE t AS SELECT repeat('x', 100000) AS a, range AS b FROM range(1000)"
         ),
+    },
+    "json lines": {
+        "a line without end": lambda: b'{"a": "' + b"x" * 30_000_000,
+        "missing cells": lambda: json.dumps({f"c{k}": k for k in range(10_000)}).encode() + b'\n{"c0":1}' * 200_000,
+        "nested lists": lambda: b"[" * 1_000_000,
+        "millions of keys": lambda: b"{" + b",".join(b'"%d":1' % k for k in range(500_000)) + b"}",
+        "blank lines": lambda: b"\n" * 30_000_000,
+        "a long number": lambda: b'{"a": ' + b"9" * 8_000_000 + b"}",
     },
 }  # fmt: skip

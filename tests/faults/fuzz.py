@@ -656,6 +656,7 @@ READERS: dict[str, tuple[Callable[[], list[bytes]], Mutator, Callable[[bytes, Pa
     "feather": (fuzz_tables.feather_seeds, _mutated_bytes, fuzz_tables.read_feather),
     "sqlite": (fuzz_tables.sqlite_seeds, _page_mutant, fuzz_tables.read_sqlite),
     "duckdb": (fuzz_tables.duckdb_seeds, _page_mutant, fuzz_tables.read_duckdb),
+    "json lines": (fuzz_tables.json_lines_seeds, _mutated_bytes, fuzz_tables.read_json_lines),
     "encodings": (fuzz_tables.encoding_seeds, _mutated_bytes, fuzz_tables.read_encodings),
     "stdin": (fuzz_tables.stdin_seeds, _csv_mutant, fuzz_tables.read_stdin),
     "npz": (_npz_seeds, _zip_mutant, _read_npz),

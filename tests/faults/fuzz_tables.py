@@ -5,6 +5,7 @@ Every table is also described, as ``drbo check`` does it, because a description 
 
 import gzip
 import io
+import json
 import sqlite3
 import sys
 import tempfile
@@ -115,6 +116,16 @@ def read_excel(raw: bytes, folder: Path) -> None:
 def read_feather(raw: bytes, folder: Path) -> None:
     (folder / "t.feather").write_bytes(raw)
     described((folder / "t.feather", {}))
+
+
+def json_lines_seeds() -> list[bytes]:
+    rows = [dict(zip(ROWS[0], row, strict=True)) for row in ROWS[1:]]
+    return ["".join(f"{json.dumps(row)}\n" for row in rows[:count]).encode() for count in (4, 3)]
+
+
+def read_json_lines(raw: bytes, folder: Path) -> None:
+    (folder / "t.jsonl").write_bytes(raw)
+    described((folder / "t.jsonl", {}))
 
 
 def read_sqlite(raw: bytes, folder: Path) -> None:

@@ -51,6 +51,7 @@ FUZZED = {
     "drbo.data.reading.excel:ExcelSource": "excel",
     "drbo.data.reading.sqlite:SqliteSource": "sqlite",
     "drbo.data.reading.duck:DuckdbSource": "duckdb",
+    "drbo.data.reading.json_lines:JsonLinesSource": "json lines",
     "drbo.data.reading.numpy_file:NumpySource": "npz",
 }
 #: A command that ends before a limit of a hundredth of a second has to do nothing but print.

@@ -37,6 +37,7 @@ KINDS = (
     FileKind((".xlsx", ".xlsm"), "drbo.data.reading.excel:ExcelSource", b"PK"),
     FileKind((".db", ".sqlite", ".sqlite3"), "drbo.data.reading.sqlite:SqliteSource", b"SQLite format 3"),
     FileKind((".duckdb", ".ddb"), "drbo.data.reading.duck:DuckdbSource"),
+    FileKind((".jsonl", ".ndjson"), "drbo.data.reading.json_lines:JsonLinesSource"),
     FileKind((".npz",), "drbo.data.reading.numpy_file:NumpySource"),
     FileKind((".npy",), "drbo.data.reading.numpy_file:NumpySource", b"\x93NUMPY"),
 )
@@ -53,10 +54,11 @@ def read_table(
     """Read a table from a file; the suffix says how.
 
     Text (``.csv``, ``.tsv``, ``.txt``, also with ``.gz``) has one name per column in the first line. Separator,
-    encoding and decimal mark are detected; currency signs and thousands marks are removed. ``.xlsx`` needs
-    python-calamine, ``.parquet`` and ``.feather`` need pyarrow. ``file.db::table`` is a table of an SQLite database,
-    ``file.duckdb::table`` one of DuckDB. ``.npz`` holds the table as ``X`` or as its only 2-D array, and may hold
-    ``names``. ``.npy`` is one 2-D array. ``-`` is standard input. Values are not judged here: see :func:`drbo.check`.
+    encoding and decimal mark are detected; currency signs and thousands marks are removed. ``.xlsx`` needs python-
+    calamine, ``.parquet`` and ``.feather`` need pyarrow. ``file.db::table`` is a table of an SQLite database,
+    ``file.duckdb::table`` one of DuckDB. ``.jsonl`` has a JSON object in each line. ``.npz`` holds the table as
+    ``X`` or as its only 2-D array, and may hold ``names``. ``.npy`` is one 2-D array. ``-`` is standard input.
+    Values are not judged here: see :func:`drbo.check`.
 
     Parameters
     ----------
