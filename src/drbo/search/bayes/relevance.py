@@ -15,6 +15,7 @@ fitted at the same time.
 
 import sys
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -141,11 +142,18 @@ def negative_evidence(
     weights, variance, noise = library.exp(points[:, :p]), library.exp(points[:, p]), library.exp(points[:, p + 1])
     scaled = inputs * library.sqrt(weights)[:, None, :]
     half = (scaled**2).sum(axis=2) / 2
-    kernel = variance[:, None, None] * library.exp(scaled @ scaled.mT - half[:, :, None] - half[:, None, :])
-    inverse, log_determinant = _inverted(kernel, noise + JITTER)
-    solved = (inverse @ targets[:, :, None])[:, :, 0]
+    kernel = (
+        scaled @ scaled.mT
+    )  # changed in place from here on, as the inverse is: new memory takes as long as the sums
+    kernel -= half[:, :, None]
+    kernel -= half[:, None, :]
+    library.exp(kernel, out=kernel)
+    kernel *= variance[:, None, None]
+    slope, log_determinant = _inverted(kernel, noise + JITTER)
+    solved = (slope @ targets[:, :, None])[:, :, 0]
     value = ((targets * solved).sum(axis=1) + log_determinant) / 2
-    slope = (inverse - solved[:, :, None] * solved[:, None, :]) / 2
+    slope -= solved[:, :, None] * solved[:, None, :]
+    slope /= 2
     by_noise = noise * library.linalg.diagonal(slope).sum(axis=1)
     slope *= kernel
     sums = slope.sum(axis=2)
@@ -156,7 +164,8 @@ def negative_evidence(
 def _inverted(kernel: Values, noise: Values) -> tuple[Values, Values]:
     """Return the inverses of kernel matrices (m, n, n) with noise, and the log determinants (m,) of these."""
     library, n = _library(kernel), kernel.shape[1]
-    work = kernel + noise[:, None, None] * _like(kernel, np.eye(n))
+    work = kernel + 0.0
+    work.reshape(len(work), -1)[:, :: n + 1] += noise[:, None]
     if library is not np:
         factor = library.linalg.cholesky(work)
         return library.cholesky_inverse(factor), 2 * library.log(library.linalg.diagonal(factor)).sum(axis=1)
@@ -165,8 +174,14 @@ def _inverted(kernel: Values, noise: Values) -> tuple[Values, Values]:
         dpotrf(matrix)
         log_determinant[place] = 2 * np.log(np.diagonal(matrix)).sum()
         dpotri(matrix)
-    lower = np.tril(work)
-    return lower + np.tril(lower, -1).mT, log_determinant
+    np.copyto(work, work.mT, where=_above(n))
+    return work, log_determinant
+
+
+@lru_cache(maxsize=1)
+def _above(n: int) -> Bools:
+    """Return (n, n) the places above the diagonal."""
+    return ~np.tri(n, dtype=bool)
 
 
 def _library(array: Values) -> Any:

@@ -160,9 +160,10 @@ class _Node:
         chosen = self.theta, self.trend, self.noise
         for self.theta in THETAS:
             for self.trend in TRENDS:
+                covariance = self._covariance(rows, rows)
                 for self.noise in NOISES:
-                    factor = np.linalg.cholesky(self._covariance(rows, rows, self._noises(values)))
-                    scale = np.mean(solve_triangular(factor, values, lower=True) ** 2)
+                    factor = np.linalg.cholesky(covariance + np.diag(self._noises(values)))
+                    scale = np.mean(solve_triangular(factor, values, lower=True, check_finite=False) ** 2)
                     likelihood = -0.5 * len(values) * np.log(scale + 1e-12) - np.log(np.diag(factor)).sum()
                     if likelihood > best:
                         best, chosen = likelihood, (self.theta, self.trend, self.noise)
@@ -307,7 +308,7 @@ class GpSurrogate:
     def _draw_node(self, node: int, process: _Node, drawn: Drawn, rng: np.random.Generator, temperature: float) -> None:
         d, n = self.n_nodes, len(drawn.offset)
         targets, spread = process.standardized(), process.spread
-        whitened = solve_triangular(process.factor, targets, lower=True)
+        whitened = solve_triangular(process.factor, targets, lower=True, check_finite=False)
         deviation = temperature * np.sqrt(np.mean(whitened**2))
         member = rng.random((d, N_FEATURES)) < (1 - np.exp(-process.theta)) / 2
         parity = 1.0 - 2.0 * (process.sets @ member % 2)  # (m, F)
@@ -319,7 +320,7 @@ class GpSurrogate:
         if process.has_relative:
             follows = rng.normal(size=n) * deviation * np.sqrt(RELATIVE_VARIANCE)
             prior += follows[:, None] * process.along
-        weight = cho_solve((process.factor, True), (targets - prior).T).T  # (n, m)
+        weight = cho_solve((process.factor, True), (targets - prior).T, check_finite=False).T  # (n, m)
         drawn.members[node] = member
         drawn.amplitude[:, node] = spread * amplitude
         drawn.slope[:, node] = spread * (slope + process.trend * 4 / d * (weight @ process.sets))
