@@ -24,7 +24,7 @@ MODULES = sorted(path.relative_to(SOURCE) for path in SOURCE.rglob("*.py"))
 ROOMS = [
     ["errors", "toml", "deadline", "arrays"],
     ["machine", "checked", "design"],
-    ["paper_settings", "graph"],
+    ["graph"],
     ["settings"],
     ["knowledge"],
     ["constraints"],

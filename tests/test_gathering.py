@@ -14,7 +14,7 @@ from drbo.data.statistics.moments_file import save_moments
 from drbo.data.statistics.sums import Sums
 from drbo.deadline import Deadline
 from drbo.errors import DataError, SettingsError, TimeLimitError
-from drbo.gathering import COPIES, Gathering
+from drbo.gathering import COPIES, Gathering, sampled
 from drbo.scores.splines import RankSplines, SplineScore
 from tests.data.reading.test_source import Mine
 
@@ -179,3 +179,27 @@ def test_a_score_says_which_functions_are_summed_up(path):
         assert Gathering(score=score, stream=True)(open_source(path)).table.bases.widths.tolist() == [5] * 4
     for score in ("auto", "bic-nv", "mixed", RankSplines, lambda node, parents: 0.0):
         assert Gathering(score=score, stream=True)(open_source(path)).table.bases is None
+
+
+@pytest.fixture
+def long(rng):
+    return pd.DataFrame({"a": np.arange(3_000), "b": rng.normal(size=3_000), "c": ["x", "y", None] * 1_000})
+
+
+def test_the_pieces_of_a_sample_decide_nothing(long, rng, monkeypatch):
+    monkeypatch.setattr(sums, "SAMPLE_CELLS", 0)
+    monkeypatch.setattr(sums, "SAMPLE_ROWS", 100)
+    found, n_rows = sampled([long], seed=1)
+    assert (len(found), n_rows) == (100, 3_000)
+    assert (np.diff(found["a"]) > 0).all()
+    cuts = np.sort(rng.integers(0, 3_000, 30))
+    again, _ = sampled([long.iloc[part] for part in np.split(np.arange(3_000), cuts)], seed=1)
+    assert again.equals(found)
+    assert not sampled([long], seed=2)[0].equals(found)
+    assert 1_000 < found["a"].mean() < 2_000
+
+
+def test_few_rows_are_all_there(long):
+    found, n_rows = sampled([long[:10], long[10:]])
+    assert n_rows == 3_000
+    assert found["b"].tolist() == long["b"].tolist()

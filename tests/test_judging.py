@@ -21,10 +21,10 @@ def result(table):
 
 
 def _judged(result, rows, **given):
+    """Return what was found and told, but for the seconds on a busy machine."""
     told = []
-    return Judging(tell=told.append, options={"n_random": 19, "path": False}, **given).of_result(
-        result, rows, "x"
-    ), told
+    tell = lambda line: "so far" in line or told.append(line)  # noqa: E731
+    return Judging(tell=tell, options={"n_random": 19, "path": False}, **given).of_result(result, rows, "x"), told
 
 
 def test_new_rows_are_judged_as_they_are(table, result):

@@ -1,6 +1,6 @@
 """What is kept of the rows of a source: all of them where they fit into memory, else their sums or their counts."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -8,14 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from drbo.arrays import Ints
 from drbo.choices import Choices
 from drbo.claims.refits.resampling import Resampling
 from drbo.data.checks.prepare import Preparation, Prepared
 from drbo.data.reading.guard import releasing
 from drbo.data.reading.read import open_source
-from drbo.data.reading.sampled import sampled
 from drbo.data.reading.source import Source, frames_of
+from drbo.data.statistics import sums
 from drbo.data.statistics.coded import Indicators, levels_of
 from drbo.data.statistics.row_counts import counts_of, is_discrete
 from drbo.data.statistics.statistics import Statistics
@@ -224,3 +226,48 @@ def in_time(hint: str) -> Iterator[None]:
         if current().interrupted:
             raise
         raise TimeLimitError(f"{error}: the table was not read to its end", hint=hint) from error
+
+
+def sampled(pieces: Iterable["pd.DataFrame"], seed: int = 0) -> tuple["pd.DataFrame", int]:
+    """Return rows that were drawn at random, in the order of the table, and how many rows the table has.
+
+    The draw depends on the seed and not on the size of the pieces. All rows are returned if they are few.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame, n_rows = sampled(pd.DataFrame({"a": [k, k], "b": "x"}) for k in range(3))
+    >>> frame["a"].tolist(), n_rows
+    ([0, 0, 1, 1, 2, 2], 6)
+    """
+    import pandas as pd
+
+    rng = np.random.default_rng(seed)
+    kept, keys, n_rows, threshold, size = list[pd.DataFrame](), list[np.ndarray](), 0, np.inf, 0
+    for piece in pieces:
+        size = size or max(sums.SAMPLE_ROWS, sums.SAMPLE_CELLS // max(1, piece.shape[1]))
+        drawn = rng.random(len(piece))
+        taken = np.flatnonzero(drawn < threshold)
+        kept.append(piece.iloc[taken])
+        keys.append(drawn[taken])
+        n_rows += len(piece)
+        if sum(map(len, keys)) >= 2 * size:
+            kept, keys = _smallest(kept, keys, size)
+            threshold = float(keys[0].max())
+    if not n_rows:
+        raise DataError("the table has 0 rows", hint="a table needs at least 3 rows")
+    kept, _ = _smallest(kept, keys, size)
+    return kept[0], n_rows
+
+
+def _smallest(
+    kept: list["pd.DataFrame"], keys: list[np.ndarray], size: int
+) -> tuple[list["pd.DataFrame"], list[np.ndarray]]:
+    """Leave out all rows but those with the smallest keys."""
+    import pandas as pd
+
+    rows, drawn = pd.concat(kept, ignore_index=True), np.concatenate(keys)
+    if len(drawn) <= size:
+        return [rows], [drawn]
+    smallest = np.sort(np.argpartition(drawn, size)[:size])
+    return [rows.iloc[smallest].reset_index(drop=True)], [drawn[smallest]]

@@ -12,11 +12,11 @@ from drbo.arrays import Bools
 from drbo.errors import DataError, DrboError
 from drbo.graph.dag import meek_closure
 from drbo.knowledge import Knowledge
-from drbo.result.edits import Edited, EditedSearch, moved, price_words
 from drbo.result.report.content import Content
 from drbo.result.report.drawing import Drawing
 from drbo.result.report.page import graph_data
 from drbo.result.result import Result
+from drbo.studio.edits import Edited, EditedSearch, moved, price_words
 from drbo.studio.said import Said
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ import numpy as np
 from drbo.arrays import Bools, Floats
 from drbo.claims import why
 from drbo.claims.directions import Direction, EdgeDirection, edge_directions
-from drbo.claims.questions import questions
 from drbo.claims.refits.confidence import Confidence
 from drbo.constraints import Constraints
 from drbo.graph.marks import MarkedGraph
 from drbo.result.files.export import Notes, printable
+from drbo.result.words.questions import questions
 from drbo.result.words.reading import EndLook, Ends, Names, Reading, SummaryLines
 from drbo.result.words.summary import before_pruning, counted, hidden_words, runner_up, than_before_pruning
 from drbo.result.words.track_record import track_record

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from drbo.arrays import Bools, Indices
-from drbo.claims.questions import questions
 from drbo.errors import SettingsError
 from drbo.graph.window import places
 from drbo.result.files.export import printable
 from drbo.result.records import SeriesRecord
 from drbo.result.words.arrow_reading import ArrowReading
+from drbo.result.words.questions import questions
 from drbo.result.words.reading import Names
 from drbo.result.words.summary import SHOWN_EDGES
 

@@ -9,14 +9,13 @@ from torch import Tensor
 from drbo import _core
 from drbo.errors import SettingsError
 from drbo.machine.threads import crew
-from drbo.paper_settings import PaperSettings
 from drbo.scores.families import Families
 from drbo.search.evaluation.evaluator import Evaluator
 from drbo.search.paper.networks import BATCH_NORM_EPS, DropoutSurrogate, NetworkDraws
 from drbo.search.paper.region import Candidates
 from drbo.search.paper.score_tensors import Prices, combined
 from drbo.search.paper.space import Space
-from drbo.settings import Settings
+from drbo.settings import PaperSettings, Settings
 
 #: Candidates looked at more closely (known families, duplicates), as a multiple of the batch.
 SHORTLIST = 4

@@ -4,9 +4,9 @@ import ast
 import shlex
 
 from drbo.claims.directions import EdgeDirection
-from drbo.claims.questions import SHOWN_QUESTIONS, TIERS, questions
 from drbo.constraints import Constraints
 from drbo.knowledge import Knowledge
+from drbo.result.words.questions import SHOWN_QUESTIONS, TIERS, questions
 
 
 def _edge(cause, effect, direction="assumed", contradicted=False):

@@ -5,8 +5,8 @@ import pytest
 
 from drbo import DrBO, Knowledge
 from drbo.errors import KnowledgeError
-from drbo.result.edits import EditedSearch, moved, price_words
 from drbo.result.on_data import score_of
+from drbo.studio.edits import EditedSearch, moved, price_words
 
 
 @pytest.fixture(scope="module")
