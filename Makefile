@@ -103,8 +103,11 @@ KERNELS = additive astar block_steps class_member climb core count_steps drawn_s
   parents_counts parents_linear posterior propose ricf set_functions space spline_steps subset_kernels
 SANITIZED = $(foreach name,$(KERNELS),$(shell find tests -name test_$(name).py))
 # Their calls, and those of whatever else they reach, are recorded, mutated and made again, for so many seconds in all;
-# a campaign of ten minutes for each of the 71 entry points takes FUZZ_SECONDS=42600.
+# a campaign of ten minutes for each of the 71 entry points takes FUZZ_SECONDS=42600. With FUZZ_RECORD=--record seconds
+# are added to those of docs/developers/faults.md; another FUZZ_SEED makes other calls.
 FUZZ_SECONDS = 90
+FUZZ_SEED = 0
+FUZZ_RECORD =
 WATCHED = LD_PRELOAD="$$(g++ -print-file-name=libasan.so) $$(g++ -print-file-name=libstdc++.so)" PYTHONPATH=build/sanitize:. \
   ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1:max_allocation_size_mb=4096
 test-sanitize: .venv/ready  ## the tests of the compiled core and mutated calls of it, watched for wrong addresses and undefined behaviour
@@ -120,7 +123,7 @@ test-sanitize: .venv/ready  ## the tests of the compiled core and mutated calls 
 	rm -rf build/calls && mkdir -p build/calls
 	-DRBO_RECORD_CORE=build/calls PYTHONPATH=src:. $(RUN_TESTS) -q -p tests.core.recording -p no:cacheprovider \
 	  -m "not slow" $(SANITIZED) 2> build/calls/recording.log
-	$(WATCHED) $(BIN)/python -m tests.core.fuzz build/calls --seconds $(FUZZ_SECONDS)
+	$(WATCHED) $(BIN)/python -m tests.core.fuzz build/calls --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) $(FUZZ_RECORD)
 
 test-slow: .venv/ready  ## the figures that take minutes
 	$(RUN_TESTS) -m slow

@@ -164,12 +164,12 @@ def attempt(call: Call) -> str:
 def fuzz(
     calls: dict[str, list[Call]], seconds: float, seed: int = 0, log: TextIO | None = None
 ) -> dict[str, dict[str, int]]:
-    """Mutate calls of each entry point for an equal share of the time; return how many ended how."""
+    """Mutate calls of each entry point for an equal share of the processor's time; return how many ended how."""
     found: dict[str, dict[str, int]] = {}
     for name, kept in sorted(calls.items()):
         rng, ends, number = random.Random(f"{seed} {name}"), dict[str, int](), 0
-        end = time.monotonic() + seconds / len(calls)
-        while time.monotonic() < end:
+        end = time.process_time() + seconds / len(calls)
+        while time.process_time() < end:
             if log is not None:  # the last line of the log says where a crash was
                 log.write(f"{name} {seed} {number}\n")
                 log.flush()
@@ -200,6 +200,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="in all")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--entry", help="one entry point alone")
+    parser.add_argument("--record", action="store_true", help="add the seconds to those of docs/developers/faults.md")
     given = parser.parse_args()
     calls = {name: kept for name, kept in recorded(given.folder).items() if kept and given.entry in (None, name)}
     warnings.simplefilter("ignore")  # of numpy, about casts of numbers at the edge
@@ -207,6 +208,11 @@ def main() -> None:
         found = fuzz(calls, given.seconds, given.seed, log)
     for name, ends in found.items():
         print(f"{name:32s} {sum(ends.values()):7,} " + ", ".join(f"{how} {count:,}" for how, count in ends.items()))
+    if given.record:
+        from tests.faults.campaign import record_fuzzed
+
+        seconds = given.seconds / len(calls)
+        record_fuzzed({name: (seconds, sum(ends.values())) for name, ends in found.items()})
     reached = {part for name in found for part in (re.split("[. ]", name)[0], name.split(" ")[0])}
     missing = sorted(entries() - reached)
     if missing and given.entry is None:

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from tests.faults import limits
+from tests.faults import campaign, limits
 from tests.faults.campaign import MOST_COMMITS, OUTCOME, PAGE, PROMISES, ROOT, TRIALS, git, page
 
 RECORDED = json.loads(OUTCOME.read_text())
@@ -87,3 +87,15 @@ def test_the_clock_of_the_processor_stands_still_while_a_program_waits():
     code += "except SystemExit: print(time.monotonic() < 3)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stdout.splitlines()[-1] == "True"
+
+
+def test_seconds_of_fuzzing_add_up_while_the_core_is_the_same(tmp_path, monkeypatch):
+    monkeypatch.setattr(campaign, "OUTCOME", tmp_path / "outcome.json")
+    sources = ["one", "one", "other"]
+    monkeypatch.setattr(campaign, "git", lambda *words: sources[0] if "HEAD:src/core" in words else "")
+    totals = []
+    while sources:
+        campaign.record_fuzzed({"climb": (1.5, 10)})
+        totals.append(json.loads(campaign.OUTCOME.read_text())["core"]["value"]["entries"]["climb"])
+        sources.pop(0)
+    assert totals == [[1.5, 10], [3.0, 20], [1.5, 10]]

@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from drbo.data.statistics import blocks
 from drbo.data.statistics.units import normal_scores, ranked, standardized, unit_free, winsorized
+from drbo.deadline import Deadline, OutOfTimeError
 
 
 def test_standardised_columns_are_the_same_to_the_last_bit_in_other_units(rng):
@@ -33,3 +35,12 @@ def test_winsorized_columns_follow_their_units_and_leave_others_alone(rng):
     assert np.abs(winsorized(x)).max() < np.abs(x).max() / 2
     spikes = np.r_[np.zeros(150), 1e6 * np.ones(20)][:, None]
     assert np.array_equal(winsorized(spikes), spikes)
+
+
+def test_the_deadline_ends_the_ranks_of_a_large_table_alone(monkeypatch):
+    values = np.random.default_rng(0).normal(size=(20, 3))
+    with Deadline(0.0):
+        assert ranked(values).shape == (20, 3)
+        monkeypatch.setattr(blocks, "LARGE_CELLS", 59)
+        with pytest.raises(OutOfTimeError):
+            ranked(values)

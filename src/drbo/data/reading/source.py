@@ -197,7 +197,7 @@ class FileSource(Source):
         raise DataError(
             f"{self.name} cannot be read piece by piece",
             hint="use Parquet (a file or a folder), text (.csv, .tsv, .txt), an SQLite or DuckDB table, or moments "
-            "(.npz)",
+            "(.npz), or raise max_memory",
         )
 
     def _selected(self, frame: "pd.DataFrame") -> "pd.DataFrame":

@@ -7,6 +7,8 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from drbo.arrays import Floats
+from drbo.data.statistics.blocks import is_large
+from drbo.deadline import current
 
 #: Digits after the point of standardised columns that count.
 UNIT_DIGITS = 9
@@ -70,15 +72,18 @@ def normal_scores(column: npt.ArrayLike, weights: npt.ArrayLike | None = None) -
 
 
 def ranked(values: Floats, categorical: Sequence[int] = (), weights: npt.ArrayLike | None = None) -> Floats:
-    """Return the table with the normal scores of every numeric column in its place.
+    """Return the table with the normal scores of every numeric column in its place; the deadline ends a large one.
 
     Examples
     --------
     >>> ranked(np.array([[1.0, 0.0], [9.0, 1.0], [3.0, 0.0]]), categorical=[1]).round(2).tolist()
     [[-0.97, 0.0], [0.97, 1.0], [0.0, 0.0]]
     """
-    kept = set(categorical)
-    columns = [column if j in kept else normal_scores(column, weights) for j, column in enumerate(values.T)]
+    kept, columns = set(categorical), list[Floats]()
+    for j, column in enumerate(values.T):
+        if is_large(*values.shape):
+            current().check()
+        columns.append(column if j in kept else normal_scores(column, weights))
     return np.column_stack(columns)
 
 
