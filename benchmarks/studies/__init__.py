@@ -27,6 +27,7 @@ STUDIES = {
     "missing": "what each policy for missing values costs in edges",
     "mixed": "tables with numbers and categories from the command line",
     "nongaussian": "linear effects with noise of many shapes: bic-ng beside bic-nv and LiNGAM",
+    "ordinary": "grades, counts, costs and groups by score=auto, each score, and FLOP and BOSS on numbers and ranks",
     "orders": "the order search beside FLOP and BOSS (standardised) or DAGMA, GOLEM and EqVar (raw) on the same data",
     "own_score": "cross-validated scores of one's own: drbo beside hill climbing, tabu search, annealing and Optuna",
     "pages": "size of reports and seconds to open them in Chromium; the pictures of docs/guide/report.md",
@@ -37,6 +38,7 @@ STUDIES = {
     "speed": "whole calls of the presets, iterations beside the bare matrix product, their growth, and learning curves",
     "startup": "CPU seconds of import, help, check and a first fit, warm and cold, beside importing numpy and pandas",
     "unique": "different DAGs among random vectors, by the rank of the search space",
+    "walk": "real tables from drbo check to a report by the command that it prints, and trials with their arms",
     "whole_fit": "CPU seconds of whole default fits beside FLOP, and on real tables of numbers and categories",
     "workers": "what other processes gain for an expensive score, and what an executor costs a cheap one",
 }
