@@ -383,7 +383,7 @@ def size(n_nodes: int = 100, n_dags: int = 50_000) -> dict[str, Any]:
         local = rng.normal(size=(1000, n_nodes))
         _history(state).append(dags, local)
         keys.update(zip(Families.from_dags(dags).keys(), local.ravel().tolist(), strict=True))
-    state.evaluator._values, state.evaluator._order = keys, list(keys)
+    state.evaluator._known._values, state.evaluator._known._order = keys, list(keys)
     with tempfile.TemporaryDirectory() as place:
         start = time.perf_counter()
         n_bytes = checkpoint.save(Path(place), state, {})
@@ -392,7 +392,7 @@ def size(n_nodes: int = 100, n_dags: int = 50_000) -> dict[str, Any]:
         found = new_search(BicEV(data), settings, seed=1)
         checkpoint.load(Path(place)).restore(found)
         loaded = time.perf_counter() - start
-    assert len(found.evaluator._values) == len(keys)
+    assert found.evaluator.n_local == len(keys)
     return {
         "bytes": n_bytes,
         "families": len(keys),

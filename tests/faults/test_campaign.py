@@ -99,3 +99,9 @@ def test_seconds_of_fuzzing_add_up_while_the_core_is_the_same(tmp_path, monkeypa
         totals.append(json.loads(campaign.OUTCOME.read_text())["core"]["value"]["entries"]["climb"])
         sources.pop(0)
     assert totals == [[1.5, 10], [3.0, 20], [1.5, 10]]
+
+
+def test_the_checkpoint_of_a_long_search_is_measured_and_read_again():
+    found = campaign.size(n_nodes=30, n_dags=6_000)
+    assert found["families"] > 30
+    assert found["bytes"] > 2**20  # more than the directory of an archive may take
