@@ -23,7 +23,7 @@ GRACE_SECONDS, GRACE_SHARE = 2.0, 0.1
 #: Whatever the limit says, a found graph may take so long to be pruned, or to be drawn.
 LEAST_SECONDS = 0.5
 #: A search, in which a user's score may hang, has so many seconds to notice that it has to end.
-HEARING_SECONDS = 1.5
+HEARING_SECONDS = 1.0
 
 
 class Stop(StrEnum):

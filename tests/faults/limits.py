@@ -7,6 +7,7 @@ machine should do nothing else; or it is busy, which allows more; or the seconds
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -240,7 +241,7 @@ def _wait_for_search(process: "subprocess.Popen[bytes]", talk: Any, patience: fl
         talk.seek(position)
         if " rows, " in words:
             end = min(end, time.monotonic() + patience / 2)
-            if "search: " in words or "resamples: " in words:
+            if re.search("(search|resamples): (?!evaluating the first)", words):
                 return
 
 
@@ -337,7 +338,7 @@ class Trial:
         if case.limit is not None:
             words += ["--time-limit", str(case.limit)]
         spent = _spent(output) if case.command == "resume" else 0.0
-        patience = LONG_ENOUGH if self.by_work else 4 * SIGNAL_SECONDS
+        patience = LONG_ENOUGH if self.by_work else (20 if case.table == WIDE else 4) * SIGNAL_SECONDS
         found = run(words, case.signal, patience, program=program)
         return self._row(case, path, output, found, spent)
 
@@ -365,7 +366,7 @@ class Trial:
         elif found.code != case.code:
             fails.append(f"exit code {found.code}: {' '.join(found.words.split())[-300:]}")
         if case.command in ("fit", "resume") and case.route != "reading" and not too_slow:
-            fails += _problems(case, output, seconds)
+            fails += _problems(case, output)
         row = {"route": case.route, "table": f"{case.table} ({case.suffix})", "ends": ends}
         row |= {"seconds": round(seconds, 1), "memory_mib": round(found.memory)}
         if case.table == LONG and case.signal is None and case.command == "fit":
@@ -382,7 +383,7 @@ def _spent(output: Path) -> float:
     return float(json.loads((output / "result.json").read_text())["search"]["seconds"])
 
 
-def _problems(case: Case, output: Path, seconds: float) -> list[str]:
+def _problems(case: Case, output: Path) -> list[str]:
     """Return what is wrong with what was saved."""
     from drbo import Result
     from drbo.errors import DrboError
@@ -393,8 +394,7 @@ def _problems(case: Case, output: Path, seconds: float) -> list[str]:
         return [f"no result: {error.message}"]
     wanted = "time limit" if case.signal is None else "interrupted"
     ended = wanted in result.stopped or case.route.split(",")[0] in AFTER_THE_SEARCH
-    ended |= case.limit is not None and seconds < case.limit  # by itself, before that
-    ended |= case.limit is not None and any("time ran out" in reason for reason in result.reasons)  # after the search
+    ended |= case.limit is not None and not result.search.stop.cut_short  # the search did, and what follows in time
     return [] if ended else [f"it ended otherwise: {result.stopped}"]
 
 

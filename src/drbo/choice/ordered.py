@@ -42,6 +42,9 @@ def stepped(table: Statistics) -> list[int]:
 def _in_steps(column: Floats) -> bool:
     if has_few_values(column):
         return True
+    first = column[:FIRST_ROWS]
+    if (first != np.round(first)).any():  # so no step is a whole one
+        return False
     values, counts = np.unique(column, return_counts=True)
     often = counts.max() >= max(ROWS_PER_LEVEL, STEP_SHARE * len(column))
     return bool(often and (values == np.round(values)).all())

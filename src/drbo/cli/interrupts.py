@@ -33,8 +33,8 @@ HEARING_SECONDS = 1.0
 MOST_EXCUSED = 20.0
 #: Seconds that the answer of a run that hangs may take to be put together and saved.
 SAVING_SECONDS = 10.0
-#: Seconds after which a main thread that is busy lets the thread that ends the process go on.
-SWITCH_SECONDS = 1e-4
+#: The signal that lets a busy main thread wait, so that the thread that ends the process has the processor.
+PARKING = getattr(signal, "SIGUSR2", signal.SIGTERM)
 #: What is said where a thread ends the process in place of a run that hangs.
 HUNG = "something did not return in time (a score, a reader or a callback), so the process ends here"
 MORE_TIME = "raise the time limit; of a score of your own, --workers 2 --set score_timeout=60 ends calls that hang"
@@ -157,7 +157,8 @@ def timed(command: click.Command) -> click.Command:
 def end_in_its_place(run: CommandRun) -> None:
     """Save and print what a run that hangs has so far, and end the process, whatever the main thread is doing."""
     codes = [FAILURE]
-    sys.setswitchinterval(SWITCH_SECONDS)
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, PARKING)
 
     def answer() -> None:
         so_far = run.deadline.so_far() if run.has_answer and run.deadline.so_far is not None else None
@@ -242,6 +243,8 @@ def _signals(run: CommandRun) -> Iterator[None]:
     ear, mouth = os.pipe()
     os.set_blocking(mouth, False)
     before = {number: signal.signal(number, first) for number in STOP_SIGNALS}
+    if PARKING not in STOP_SIGNALS:
+        before[PARKING] = signal.signal(PARKING, lambda _number, _frame: time.sleep(2 * SAVING_SECONDS))
     other_mouth = signal.set_wakeup_fd(mouth, warn_on_full_buffer=False)
     listener = threading.Thread(target=_listen, args=(ear, run, heard), name="drbo-signals", daemon=True)
     listener.start()
