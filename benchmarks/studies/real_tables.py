@@ -110,7 +110,12 @@ def counts(result: Result, truth: Bools) -> Row:
 
 def known(kind: str, folder: Path, seeds: Numbers, halves: int, tables: Names) -> Iterator[Cell]:
     """Yield the runs of every table of one list."""
-    for line in listed(kind):
+    lines = listed(kind)
+    if unknown := sorted(set(tables) - {line["table"] for line in lines}):
+        raise Unavailable(
+            f"no table with {kind} is called {', '.join(unknown)}: names are {lines[0]['table']} and so on"
+        )
+    for line in lines:
         if not tables or line["table"] in tables:
             yield from runs(kind, known_table(folder, line), seeds, halves)
 

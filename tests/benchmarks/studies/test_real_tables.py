@@ -78,3 +78,8 @@ def test_the_wide_table_has_a_null_beside_it(monkeypatch, rng):
     assert [cell.key["run"] for cell in cells] == ["as it is", "columns shuffled"]
     assert cells[0].settle(())
     assert (cells[0].row["n"], cells[0].row["columns"]) == (63, 5)
+
+
+def test_names_that_no_table_has_are_refused(tmp_path):
+    with pytest.raises(Unavailable, match="no table with roots is called psych/bfi"):
+        next(real_tables.known("roots", tmp_path, [0], 0, ("bfi", "psych/bfi")))
