@@ -100,10 +100,10 @@ test-cpus: .venv/ready  ## the tests that rounding could change, as on four othe
 # built without them, so their libraries are loaded first; what it never frees is not looked at.
 KERNELS = additive astar block_steps class_member climb core count_steps drawn_score experiment_counts experiments \
   known_orders linear linear_steps nongaussian_steps order_graph order_sampling paper_draws paper_train \
-  parents_counts parents_linear posterior propose ricf set_functions space spline_steps subset_kernels
+  parents_counts parents_linear posterior propose ricf set_functions set_tests space spline_steps subset_kernels
 SANITIZED = $(foreach name,$(KERNELS),$(shell find tests -name test_$(name).py))
 # Their calls, and those of whatever else they reach, are recorded, mutated and made again, for so many seconds in all;
-# a campaign of ten minutes for each of the 71 entry points takes FUZZ_SECONDS=42600. With FUZZ_RECORD=--record seconds
+# a campaign of ten minutes for each of the 72 entry points takes FUZZ_SECONDS=42600. With FUZZ_RECORD=--record seconds
 # are added to those of docs/developers/faults.md; another FUZZ_SEED makes other calls.
 FUZZ_SECONDS = 90
 FUZZ_SEED = 0

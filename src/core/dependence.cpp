@@ -1,4 +1,7 @@
-// Sums of tests of independence: cross-covariances of kernel features, and mixtures of two classes of rows.
+// Sums of tests of independence: cross-covariances of kernel features, partial correlations, and mixtures of two
+// classes of rows.
+#include <nanobind/stl/pair.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -10,6 +13,10 @@ namespace drbo {
 namespace {
 
 constexpr double PI = 3.14159265358979323846;
+// A column is a combination of others if they leave no larger share of its variance.
+constexpr double COLLINEAR = 1e-14;
+// Columns that others are tested given, at most.
+constexpr int64_t MOST_GIVEN = 16;
 
 // The squares of left' right, added up; rows (n, q) and (n, r), room for (q, r).
 WIDE double square_products(const double* left, size_t q, const double* right, size_t r, size_t n, double* sums) {
@@ -76,6 +83,55 @@ nb::object by_rank(const Row& column, const Table& table) {
   Owned<double, 2> found({n, r});
   for (size_t k = 0; k < n; ++k) std::copy_n(table.data() + k * r, r, found.data() + order[k] * r);
   return nb::cast(found.give());
+}
+
+// The size of the partial correlation of the last two of some columns given the others, from the lower triangle of
+// their correlations (p, p), which is used up; 0 where columns are collinear.
+double partial_size(double* rows, size_t p) {
+  for (size_t k = 0; k + 2 < p; ++k) {
+    const double pivot = rows[k * p + k];
+    if (!(pivot > COLLINEAR)) return 0.0;
+    for (size_t i = k + 1; i < p; ++i) {
+      const double factor = rows[i * p + k] / pivot;
+      for (size_t j = k + 1; j <= i; ++j) rows[i * p + j] -= factor * rows[j * p + k];
+    }
+  }
+  const double *before = rows + (p - 2) * p + p - 2, *last = rows + (p - 1) * p + p - 2;
+  return *before > COLLINEAR && last[1] > COLLINEAR ? std::abs(last[0]) / std::sqrt(*before * last[1]) : 0.0;
+}
+
+// The set of so many candidates given which two columns have the smallest partial correlation, and its size.
+std::pair<double, Result<int64_t, 1>> separating_set(const Table& correlation, int64_t i, int64_t j,
+                                                     const Ints& candidates, int64_t size) {
+  const size_t d = correlation.shape(0), m = candidates.shape(0), k = static_cast<size_t>(size), p = k + 2;
+  require_shape({d, d}, "correlation", correlation);
+  require_range(candidates.data(), m, 0, whole(d), "candidates");
+  require(i >= 0 && j >= 0 && i < whole(d) && j < whole(d), "a column is out of range");
+  require(size >= 0 && size <= whole(m) && size <= MOST_GIVEN, "size out of range");
+  vector<size_t> places(k), best(k);
+  vector<double> rows(p * p);
+  vector<int64_t> columns(p);
+  columns[k] = i, columns[k + 1] = j;
+  std::iota(places.begin(), places.end(), size_t{0});
+  const double least = watched([&](Watch& watch) {
+    double least = std::numeric_limits<double>::infinity();
+    while (true) {  // all sets in lexical order
+      for (size_t a = 0; a < k; ++a) columns[a] = candidates[places[a]];
+      for (size_t a = 0; a < p; ++a)
+        for (size_t b = 0; b <= a; ++b) rows[a * p + b] = correlation[columns[a] * whole(d) + columns[b]];
+      const double found = partial_size(rows.data(), p);
+      if (found < least) least = found, best = places;
+      watch.check(whole(p * p * p));
+      size_t at = k;
+      while (at > 0 && places[at - 1] == m - k + at - 1) --at;
+      if (at == 0) return least;
+      ++places[at - 1];
+      for (size_t a = at; a < k; ++a) places[a] = places[a - 1] + 1;
+    }
+  });
+  Owned<int64_t, 1> given({k});
+  for (size_t a = 0; a < k; ++a) given[a] = candidates[best[a]];
+  return {least, given.give()};
 }
 
 // Two classes of rows, in each of which the columns are independent and normal.
@@ -170,6 +226,8 @@ void bind_dependence(nb::module_& m) {
         "Return the sum of the squares of left' right, of two tables with the same rows.");
   m.def("by_rank", &by_rank, "column"_a, "table"_a,
         "Return the rows of a table that belong to the ranks of a column; None where two numbers are equal.");
+  m.def("separating_set", &separating_set, "correlation"_a, "i"_a, "j"_a, "candidates"_a, "size"_a,
+        "Return the smallest partial correlation of two columns given a set of so many candidates, and the set.");
   m.def("climb_classes", &climb_classes, "values"_a, "start"_a, "most"_a, "gain"_a, "least"_a,
         "Return the log likelihood to which the EM algorithm climbs from shares of two normal classes of rows.");
 }

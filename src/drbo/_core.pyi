@@ -568,6 +568,13 @@ class AdditiveFits:
 # dependence.cpp
 def cross_squares(left: Floats, right: Floats) -> float: ...  # (n, q), (n, r)
 def by_rank(column: Floats, table: Floats) -> Floats | None: ...  # (n,), (n, r)
+def separating_set(
+    correlation: Floats,  # (d, d)
+    i: int,
+    j: int,
+    candidates: Ints,
+    size: int,
+) -> tuple[float, Ints]: ...
 def climb_classes(
     values: Floats,  # (d, n)
     start: Floats,  # (n,) shares of the first class

@@ -173,10 +173,12 @@ class ResidualTests:
 
         Each pair is two columns and what both are given. Only as many fits are made as are remembered.
         """
-        if self._regression == "linear":
-            return
-        families = [(end, others) for i, j, given in pairs for end, others in _fits_of(i, j, given) if others]
-        self._fits.prepare(one for one in families if (*one, "additive") not in self._residuals)
+        self.fit(family for pair in pairs for family in _fits_of(*pair))
+
+    def fit(self, families: Iterable[tuple[int, tuple[int, ...]]]) -> None:
+        """Fit families, whose parents rise, with additive noise all at once: as many as are remembered."""
+        if self._regression != "linear":
+            self._fits.prepare(one for one in families if one[1] and (*one, "additive") not in self._residuals)
 
     def family(self, node: int, parents: Sequence[int], noise: NoiseModel = "additive") -> Independence:
         """Test the residual of a family against each of its parents, corrected for their number."""

@@ -1,12 +1,14 @@
 """Tests of two columns given many sets of others, as a search for a separating set asks for them."""
 
 from dataclasses import replace
+from itertools import combinations
 from typing import Protocol
 
 import numpy as np
 from scipy.special import ndtr
 
-from drbo.arrays import Floats, Indices
+from drbo import _core
+from drbo.arrays import Floats
 from drbo.data.statistics.statistics import Statistics
 from drbo.deadline import current
 from drbo.independence.conditional import ConditionalTests, CountTests, GaussianTests
@@ -16,52 +18,51 @@ MOST_ROWS = 5_000
 
 
 class SetTests(Protocol):
-    """Tests of two columns given each of some sets."""
+    """Tests of two columns given sets of others."""
 
     most_members: int  # of a set of neighbours
     most_candidates: int  # that sets are made of
 
-    def p_values(self, i: int, j: int, sets: Indices) -> Floats:  # sets (m, k)
-        """Return the p-values (m,) of a pair given each set."""
-        ...
+    def best(self, i: int, j: int, candidates: list[int], size: int) -> tuple[float, tuple[int, ...]]:
+        """Return the largest p-value of a pair given so many of the candidates that depend most on either, and the set.
 
-    def strongest(self, i: int, j: int, candidates: list[int]) -> list[int]:
-        """Return the candidates that depend most on either column, in order of their number."""
+        It is 0 where there are not so many.
+        """
         ...
 
 
 class PartialCorrelations:
-    """Fisher's test of a partial correlation, for many conditioning sets of one size at once.
+    """Fisher's test of a partial correlation.
 
     Examples
     --------
     >>> chain = np.array([[1.0, 0.6, 0.36], [0.6, 1.0, 0.6], [0.36, 0.6, 1.0]])
     >>> tests = PartialCorrelations(chain, 500)
-    >>> [float(tests.p_values(0, 2, np.array([given]).reshape(1, -1))[0].round(3)) for given in ([], [1])]
-    [0.0, 1.0]
+    >>> p_value, given = tests.best(0, 2, [1], 1)
+    >>> round(p_value, 3), given
+    (1.0, (1,))
     """
 
     most_members, most_candidates = 4, 12
 
     def __init__(self, correlation: Floats, n_rows: float) -> None:
-        self._correlation, self._n_rows = correlation, n_rows
+        self._correlation, self._n_rows = np.ascontiguousarray(correlation, dtype=np.float64), n_rows
 
-    def p_values(self, i: int, j: int, sets: Indices) -> Floats:  # sets (m, k)
-        """Return the p-values of the pair given each set; 1 where the columns are collinear."""
-        m, k = sets.shape
-        columns = np.column_stack([np.full(m, i), np.full(m, j), sets]).astype(np.intp)
-        blocks = self._correlation[columns[:, :, None], columns[:, None, :]]
-        try:
-            inverse = np.linalg.inv(blocks)
-        except np.linalg.LinAlgError:
-            return np.ones(m)
-        scale = np.sqrt(np.maximum(inverse[:, 0, 0] * inverse[:, 1, 1], np.finfo(float).tiny))
-        partial = np.clip(-inverse[:, 0, 1] / scale, -1 + 1e-12, 1 - 1e-12)
-        statistic = np.abs(np.arctanh(partial)) * np.sqrt(max(1.0, self._n_rows - k - 3))
-        return np.asarray(2 * ndtr(-statistic))
+    def best(self, i: int, j: int, candidates: list[int], size: int) -> tuple[float, tuple[int, ...]]:
+        """Return the largest p-value given a set of the candidates that are most correlated, and the set.
 
-    def strongest(self, i: int, j: int, candidates: list[int]) -> list[int]:
-        """Return the candidates that are most correlated with the pair, in order of their number."""
+        It is 1 where the columns are collinear.
+        """
+        if size > min(len(candidates), self.most_candidates):
+            return 0.0, ()
+        strongest = np.array(self._strongest(i, j, candidates), dtype=np.int64)
+        partial, given = _core.separating_set(self._correlation, i, j, strongest, size)
+        statistic = np.arctanh(min(partial, 1 - 1e-12)) * np.sqrt(max(1.0, self._n_rows - size - 3))
+        return float(2 * ndtr(-statistic)), tuple(given.tolist())
+
+    def _strongest(self, i: int, j: int, candidates: list[int]) -> list[int]:
+        if len(candidates) <= self.most_candidates:
+            return candidates
         size = np.maximum(np.abs(self._correlation[i, candidates]), np.abs(self._correlation[j, candidates]))
         return sorted(candidates[k] for k in np.argsort(-size, kind="stable")[: self.most_candidates])
 
@@ -73,8 +74,8 @@ class OneByOne:
     --------
     >>> a, b = np.random.default_rng(0).normal(size=(2, 500))
     >>> tests = OneByOne(GaussianTests(Statistics.from_array(np.column_stack([a, a + b, b]))))
-    >>> (tests.p_values(0, 2, np.array([[1]])) < 0.01).tolist()
-    [True]
+    >>> tests.best(0, 2, [1], 1)[0] < 0.01
+    True
     """
 
     most_members, most_candidates = 3, 8
@@ -82,16 +83,22 @@ class OneByOne:
     def __init__(self, tests: ConditionalTests) -> None:
         self._tests = tests
 
-    def p_values(self, i: int, j: int, sets: Indices) -> Floats:  # sets (m, k)
-        """Return the p-values of the pair given each set; raises an OutOfTimeError if the run has to end."""
-        found, deadline, other = np.empty(len(sets)), current(), np.array([j])
-        for row, given in enumerate(sets):
+    def best(self, i: int, j: int, candidates: list[int], size: int) -> tuple[float, tuple[int, ...]]:
+        """Return the largest p-value given a set of the candidates with the smallest p-values, and the set.
+
+        Raises an OutOfTimeError if the run has to end.
+        """
+        found: tuple[float, tuple[int, ...]] = (0.0, ())
+        deadline, other = current(), np.array([j])
+        sets = combinations(self._strongest(i, j, candidates), size)
+        for number, given in enumerate(sets):
             deadline.check()
-            found[row] = self._tests(i, other, given)[0]
+            p_value = float(self._tests(i, other, np.array(given, dtype=np.intp))[0])
+            if number == 0 or p_value > found[0]:
+                found = p_value, given
         return found
 
-    def strongest(self, i: int, j: int, candidates: list[int]) -> list[int]:
-        """Return the candidates with the smallest p-values of dependence on either column."""
+    def _strongest(self, i: int, j: int, candidates: list[int]) -> list[int]:
         if len(candidates) <= self.most_candidates:
             return candidates
         others, nothing = np.array(candidates), np.empty(0, dtype=np.intp)

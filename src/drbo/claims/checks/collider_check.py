@@ -4,10 +4,12 @@ A class directs i -> k <- j because i and j are independent, given their own cau
 alone. Columns without a correlation may well depend on each other, and the collider is then no reason for its arrows.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from drbo.arrays import Bools
-from drbo.claims.checks.noise_check import MAX_CAUSES
+from drbo.claims.checks.noise_check import MAX_CAUSES, Family
 from drbo.claims.claim import Context, ResidualClaim, Ruling, denials
 from drbo.deadline import current
 from drbo.graph.dag import topological_order
@@ -87,13 +89,15 @@ def _doubts(
     tests, testable, names = shared.by(regression), shared.testable, shared.names
     parents = [np.flatnonzero(column).tolist() for column in dag.T]
     deadline = current()
+    deadline.check()
+    tests.fit(_fits(parents, wanted, joined, testable))
     found: dict[tuple[int, int], str] = {}
     for k in topological_order(dag).tolist():
         for i in np.flatnonzero(wanted[:, k]).tolist():
             deadline.check()
             others = [j for j in parents[k] if j != i and not joined[i, j]]
             tested = [j for j in others if testable[i] and testable[j]]
-            few = [j for j in tested if len({*parents[i], *parents[j]}) <= MAX_CAUSES]
+            few = [j for j in tested if len(_given(parents, i, j)) <= MAX_CAUSES]
             outcomes = {j: _between(tests, parents, i, j) for j in few}
             if len(few) < len(tested):
                 j = next(j for j in tested if j not in few)
@@ -110,7 +114,21 @@ def _doubts(
     return found
 
 
+def _fits(parents: list[list[int]], wanted: Bools, joined: Bools, testable: Bools) -> Iterator[Family]:
+    """Yield the families whose residuals are tested for some arrows."""
+    for i, k in np.argwhere(wanted & testable[:, None]).tolist():
+        for j in parents[k]:
+            given = _given(parents, i, j)
+            if j != i and testable[j] and not joined[i, j] and len(given) <= MAX_CAUSES:
+                yield i, given
+                yield j, given
+
+
+def _given(parents: list[list[int]], i: int, j: int) -> tuple[int, ...]:
+    return tuple(sorted({*parents[i], *parents[j]}))
+
+
 def _between(tests: ResidualTests, parents: list[list[int]], i: int, j: int) -> Independence:
     """Test two columns that are not joined, given the causes of both."""
-    given = sorted({*parents[i], *parents[j]})
+    given = _given(parents, i, j)
     return tests.noises(i, given, [(j, given)])

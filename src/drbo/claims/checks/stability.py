@@ -6,7 +6,7 @@ by every claim but this one, for the arrows that are not decided yet. A directio
 tells whether brief searches find as much as long ones, which they mostly do; then all others are searched briefly.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -111,10 +111,10 @@ def _varied(values: Floats, units: Indices, rows: Indices) -> Indices:
     return rows
 
 
-def _half(context: Context, k: int, asked: Iterable[tuple[str, str]], brief: bool) -> tuple[Context, bool]:
+def _half(context: Context, k: int, asked: Collection[tuple[str, str]], brief: bool) -> tuple[Context, bool]:
     """Search half of the rows, and make all claims about the arrows asked about that the class of its graph allows.
 
-    Returns also whether further halves need only brief searches.
+    They end where none of these arrows is supported any more. Returns also whether brief searches do for other halves.
     """
     inquiry = context.inquiry
     table = inquiry.table.take(half_rows(inquiry.table, k), np.arange(inquiry.table.n_columns))
@@ -134,7 +134,10 @@ def _half(context: Context, k: int, asked: Iterable[tuple[str, str]], brief: boo
         for stage in STAGES:
             answer = stage(answer, part)
     again = Context(inquiry=part, answer=answer)
-    run_claims((claim for claim in context.claims if claim.repeated and claim.denies), again)
+    for claim in (one for one in context.claims if one.repeated and one.denies):
+        run_claims([claim], again)
+        if supported(again).keys().isdisjoint(asked):  # no further claim can support one of them
+            break
     return again, brief
 
 

@@ -35,14 +35,6 @@ class _Skeleton:
         self.linked[i, j] = self.linked[j, i] = False
         self.separators[i, j] = self.separators[j, i] = set(given)
 
-    def _best(self, i: int, j: int, candidates: list[int], size: int) -> tuple[float, tuple[int, ...]]:
-        """Return the largest p-value over all sets of a size, and its set."""
-        sets = list(combinations(self._tests.strongest(i, j, candidates), size))
-        if not sets:
-            return 0.0, ()
-        values = self._tests.p_values(i, j, np.array(sets, dtype=np.intp).reshape(len(sets), size))
-        return float(values.max()), sets[int(values.argmax())]
-
     def test_triangles(self) -> None:
         """Remove edges of triangles, given sets of neighbours, small sets first and the clearest edge first."""
         for size in range(self._tests.most_members + 1):
@@ -52,7 +44,7 @@ class _Skeleton:
                 if not (before[i] & before[j]).any():
                     continue
                 around = [[v for v in np.flatnonzero(before[end]).tolist() if v not in (i, j)] for end in (i, j)]
-                p_value, given = max(self._best(i, j, nodes, size) for nodes in around)
+                p_value, given = max(self._tests.best(i, j, nodes, size) for nodes in around)
                 if p_value > self._alpha:
                     found.append((p_value, i, j, given))
             for _, i, j, given in sorted(found, reverse=True):
@@ -69,7 +61,7 @@ class _Skeleton:
                 candidates = sorted(_possible_separators(around, heads, near, far))
                 if self.linked[near, candidates].all():
                     continue
-                p_value, given = max(self._best(i, j, candidates, size) for size in range(1, MOST_FAR + 1))
+                p_value, given = max(self._tests.best(i, j, candidates, size) for size in range(1, MOST_FAR + 1))
                 if p_value > self._alpha:
                     self._remove(i, j, given)
                     break
