@@ -13,7 +13,7 @@ PLUGIN = Path(__file__).parent.parent / "examples" / "plugin"
 SOURCE = Path(__file__).parent.parent / "src"
 PROGRAM = """
 import json, sys, numpy as np
-from drbo import DrBO
+from drbo import DrBO, Settings
 from drbo.data.statistics.statistics import Statistics
 from drbo.testing import check_score
 rng = np.random.default_rng(0)
@@ -21,7 +21,7 @@ x = rng.laplace(size=(300, 3))
 x[:, 1] += 2 * x[:, 0]
 x[:5, 1] += 500
 check_score("laplace", Statistics.from_array(x[5:]))
-model = DrBO(score="laplace", random_state=0).fit(x)
+model = DrBO(score="laplace", settings=Settings(claims=False), random_state=0).fit(x)
 again = DrBO.like(model.result_).fit(x)
 print(json.dumps([model.result_.score_name, model.adjacency_.tolist(), again.score_ == model.score_]))
 """

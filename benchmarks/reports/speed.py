@@ -66,25 +66,18 @@ def iteration(rows: list[Row]) -> str:
     return markdown([*titles.split(", "), "CPU, bare product", "authors"], lines)
 
 
-def together(rows: list[Row]) -> str:
-    """Return the table of several data sets as one program, as version 0.1 ran them."""
-    order = ("device", "rules", "nodes", "candidates", "data_sets")
-    rows = [{**row, **{key: int(row[key]) for key in order[2:]}} for row in rows]
-    lines = [
-        [
-            *(row["machine"], row["rules"], row["nodes"], f"{row['candidates']:,}", row["data_sets"]),
-            *(row[f"{part}_ms"] for part in ("propose", "evaluate", "learn")),
-            f"**{row['together_ms']}**",
-            *(row["one_by_one_ms"], row["times_one"], row["bare_product_ms"]),
-        ]
-        for row in sorted(rows, key=lambda r: [r[key] for key in order])
-    ]
-    header = ["machine", "rules", "d", "C", "data sets", "propose", "evaluate", "learn", "together", "one by one"]
-    return markdown([*header, "together / one alone", "bare product"], lines)
-
-
 def core(rows: list[Row]) -> str:
-    """Return the CPU time of searches before and with the compiled core, and the geometric mean of the ratios."""
+    """Return the CPU time of searches before and with the compiled core."""
+    return _ratios([row for row in rows if not row.get("before")])
+
+
+def core_since(rows: list[Row]) -> str:
+    """Return the CPU time of searches at an earlier commit and now."""
+    return _ratios([row for row in rows if row.get("before")])
+
+
+def _ratios(rows: list[Row]) -> str:
+    """Return the CPU time of searches of two versions, and the geometric mean of the ratios."""
     order = {job: place for place, job in enumerate(JOBS)}
     rows = sorted(rows, key=lambda r: (order.get(r["job"], len(order)), int(r["threads"])))
     lines: list[list[object]] = [

@@ -41,13 +41,7 @@ HIDDEN_SCORE = "bic-nv"
 
 
 class ScoreChoice(NamedTuple):
-    """A score by name, as a class or ready made, with its options and why it was chosen.
-
-    Examples
-    --------
-    >>> ScoreChoice("bge", {}, ()).name
-    'bge'
-    """
+    """A score by name, as a class or ready made, with its options and why it was chosen."""
 
     name: Any
     options: dict[str, Any]
@@ -59,11 +53,6 @@ class Choices:
     """What was asked for; its methods say what that means for a table.
 
     The fields are parameters of :class:`drbo.DrBO`.
-
-    Examples
-    --------
-    >>> Choices(score="auto").pruner(score_class("bge"))
-    'f-test'
     """
 
     score: Any = "auto"

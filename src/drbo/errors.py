@@ -82,15 +82,7 @@ class WorkerError(DrboError):
 
 
 def name_hint(given: object, known: Iterable[object], kind: str = "columns") -> str:
-    """Return the hint for a name that does not exist: the nearest one that does, or the first of all.
-
-    Examples
-    --------
-    >>> name_hint("wieght", ["age", "weight"])
-    "did you mean 'weight'?"
-    >>> name_hint("dose", ["age", "weight"])
-    'the columns are age, weight'
-    """
+    """Return the hint for a name that does not exist: the nearest one that does, or the first of all."""
     names = [str(name) for name in known]
     close = get_close_matches(str(given), names, n=1, cutoff=0.7)
     return f"did you mean '{close[0]}'?" if close else f"the {kind} are {', '.join(names)}"[:300]

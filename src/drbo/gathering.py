@@ -66,16 +66,6 @@ class Gathering:
     stream : True: read it piece by piece, whatever its size.
     executor : sums up several parts of a source at a time; None: one after the other.
     needs_rows : options that were given and need all rows in memory.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "t.csv"
-    ...     size = file.write_text("a,b\\n1,2.5\\n3,4\\n5,6\\n")
-    ...     whole, counted = (Gathering(stream=stream)(open_source(file)) for stream in (False, True))
-    >>> whole.counts is None, counted.counts.tolist()
-    (True, [1, 1, 1])
     """
 
     score: Any = "auto"
@@ -232,13 +222,6 @@ def sampled(pieces: Iterable["pd.DataFrame"], seed: int = 0) -> tuple["pd.DataFr
     """Return rows that were drawn at random, in the order of the table, and how many rows the table has.
 
     The draw depends on the seed and not on the size of the pieces. All rows are returned if they are few.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame, n_rows = sampled(pd.DataFrame({"a": [k, k], "b": "x"}) for k in range(3))
-    >>> frame["a"].tolist(), n_rows
-    ([0, 0, 1, 1, 2, 2], 6)
     """
     import pandas as pd
 

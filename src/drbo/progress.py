@@ -221,13 +221,7 @@ def watch_for(settings: "Settings", *, quiet: bool, tell: Tell = tell_stderr) ->
 
 
 def clock_time(seconds: float) -> str:
-    """Return a time as minutes and seconds, or hours and minutes.
-
-    Examples
-    --------
-    >>> clock_time(5), clock_time(65), clock_time(3725)
-    ('5 s', '1 min 05 s', '1 h 02 min')
-    """
+    """Return a time as minutes and seconds, or hours and minutes."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"

@@ -23,15 +23,6 @@ def read_toml(path: str | Path) -> dict[str, Any]:
     ------
     OSError : the file cannot be read, or is a pipe or a device.
     ValueError : it is too large, nested too deeply, not UTF-8 or not TOML; the message says where.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "run.toml")
-    ...     _ = file.write_text("[fit]\\nseed = 3\\n")
-    ...     read_toml(file)
-    {'fit': {'seed': 3}}
     """
     path = Path(path)
     mode = path.stat().st_mode

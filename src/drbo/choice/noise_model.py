@@ -56,13 +56,7 @@ SHAPE_WORTH = 1e-9
 
 
 class ModelCheck(NamedTuple):
-    """How many families of a graph pass, and the score to take if they are enough.
-
-    Examples
-    --------
-    >>> ModelCheck("bic-nv", n_passed=9, n_tested=10).fits
-    True
-    """
+    """How many families of a graph pass, and the score to take if they are enough."""
 
     score: str
     n_passed: int
@@ -124,11 +118,6 @@ def family_level(n_families: int) -> float:
 
     Independent p-values of a model that holds make more than 20% of the families fail in at most 1% of tables: the
     k-th smallest of m p-values has the distribution Beta(k, m - k + 1).
-
-    Examples
-    --------
-    >>> [round(family_level(m), 4) for m in (1, 4, 5, 10, 20)]
-    [0.01, 0.0025, 0.0327, 0.0475, 0.05]
     """
     if n_families == 0:
         return FAMILY_LEVEL

@@ -32,13 +32,6 @@ def known_causes(constraints: Constraints) -> tuple[Bools, Bools]:
     Where causes may be hidden, a forbidden edge says that one column does not cause the other, not even through other
     columns; tiers, roots, leaves and context likewise. A required edge says that one column causes the other, directly
     or not. A largest number of parents says nothing about causes.
-
-    Examples
-    --------
-    >>> from drbo.knowledge import Knowledge
-    >>> never, always = known_causes(Constraints.of(Knowledge(tiers=[["a"], ["b"]], max_parents=0), ["a", "b"]))
-    >>> never.tolist(), bool(always.any())
-    ([[False, False], [True, False]], False)
     """
     unlimited = replace(constraints.knowledge, max_parents=None)
     allowed = Constraints.of(unlimited, constraints.names).allowed

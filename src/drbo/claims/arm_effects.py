@@ -18,14 +18,7 @@ class Arm:
 
 @dataclass(frozen=True, kw_only=True)
 class ArmEffect:
-    """The difference between an arm of a randomised column and the first one, with its 95% interval.
-
-    Examples
-    --------
-    >>> one = ArmEffect(cause="rx", effect="pain", difference=-2.0, low=-3.0, high=-1.0)
-    >>> one.size, one.of
-    (2.0, 'pain')
-    """
+    """The difference between an arm of a randomised column and the first one, with its 95% interval."""
 
     cause: str  # the randomised column
     effect: str

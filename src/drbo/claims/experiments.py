@@ -43,16 +43,7 @@ def interventional_class(
     constraints: Constraints,
     changed: Bools,  # (E, d): which columns each experiment changes
 ) -> Bools:
-    """Return the class of a graph with its targets, under the knowledge: an edge is undirected if both ways are left.
-
-    Examples
-    --------
-    >>> pair = np.array([[0, 1], [0, 0]], dtype=bool)
-    >>> interventional_class(pair, Constraints.none(2), np.array([[True, False]])).astype(int).tolist()
-    [[0, 1], [0, 0]]
-    >>> interventional_class(pair, Constraints.none(2), np.array([[True, True]])).astype(int).tolist()
-    [[0, 1], [1, 0]]
-    """
+    """Return the class of a graph with its targets and the knowledge: an edge is undirected if both ways are left."""
     told = np.unique(changed[changed.any(axis=1)], axis=0)
     d, n = len(dag), len(dag) + len(told)
     if n == d:
@@ -81,14 +72,6 @@ def shown_arrows(
     """Return the arrows (cause, effect) that experiments show, and why, in a sentence.
 
     Those are arrows of the class with exactly one end changed by some experiment, and arrows that follow from these.
-
-    Examples
-    --------
-    >>> found = ExperimentRecord(column="run", labels=("plain", "heated"), rows=(50, 50),
-    ...     targets=(Target(experiment="heated", column="heat", margin=90.0),))
-    >>> arrow = np.array([[0, 1], [0, 0]], dtype=bool)
-    >>> shown_arrows(arrow, ("heat", "growth"), arrow, found)
-    {('heat', 'growth'): "Experiment 'heated' changes 'heat', and 'growth' follows."}
     """
     if experiments is None:
         return {}

@@ -27,14 +27,6 @@ def one_verdict_each(
     Parameters
     ----------
     names, lags : (d,) of the columns; no lags: rows have no time.
-
-    Examples
-    --------
-    >>> from drbo.claims.directions import EdgeDirection
-    >>> told = [EdgeDirection("a[-1]", "b", "supported", "time", False, "", None, None),
-    ...     EdgeDirection("a[-2]", "b", "assumed", "", False, "", None, None)]
-    >>> [one.direction for one in one_verdict_each(told, ["a", "b", "a[-1]", "b[-1]", "a[-2]"], [0, 0, 1, 1, 2])]
-    ['assumed', 'assumed']
     """
     found = tuple(directions)
     if not lags:

@@ -212,14 +212,7 @@ class Mixture:
 
 
 def implied_correlation(dag: Bools, weights: Floats) -> Floats:
-    """Return the correlations (d, d) that a DAG with standardised linear weights (d, d) implies.
-
-    Examples
-    --------
-    >>> chain = np.array([[0, 1, 0], [0, 0, 1], [0, 0, 0]], dtype=bool)
-    >>> implied_correlation(chain, chain * 0.5)[0].tolist()
-    [1.0, 0.5, 0.25]
-    """
+    """Return the correlations (d, d) that a DAG with standardised linear weights (d, d) implies."""
     found = np.eye(len(dag))
     before: list[int] = []
     for node in topological_order(dag).tolist():
@@ -258,26 +251,14 @@ def information_per_row(correlation: Floats, graphs: Bools, probability: Floats)
 
 
 def chance_to_show(per_row: Floats, rows: float) -> Floats:
-    """Return the probability that an edge is settled by so many rows, each of which tells so much (in nats).
-
-    Examples
-    --------
-    >>> chance_to_show(np.array([0.0, 0.02, 0.1]), 200).round(2).tolist()
-    [0.0, 0.42, 0.99]
-    """
+    """Return the probability that an edge is settled by so many rows, each of which tells so much (in nats)."""
     mean = np.maximum(per_row * rows, 1e-12)
     found: Floats = ndtr((mean - log(DECISIVE_ODDS)) / np.sqrt(2 * mean))
     return found
 
 
 def rows_needed(per_row: Floats) -> int | None:
-    """Return the rows that settle all of some edges with probability 0.8; None: more than a million.
-
-    Examples
-    --------
-    >>> rows_needed(np.array([0.1])), rows_needed(np.array([0.1, 0.1])), rows_needed(np.array([0.0]))
-    (80, 103, None)
-    """
+    """Return the rows that settle all of some edges with probability 0.8; None: more than a million."""
     low, high = 0, MOST_ROWS
     if chance_to_show(per_row, high).prod() < ENOUGH:
         return None

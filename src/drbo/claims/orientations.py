@@ -73,13 +73,7 @@ class Ways:
 
 
 def entropy(weights: npt.NDArray[Any]) -> float:
-    """Return the entropy of a distribution in bits.
-
-    Examples
-    --------
-    >>> entropy(np.array([0.5, 0.25, 0.25, 0.0]))
-    1.5
-    """
+    """Return the entropy of a distribution in bits."""
     positive = weights[weights > 0]
     return float(abs(-(positive * np.log2(positive)).sum()))
 
@@ -91,16 +85,7 @@ def ways_left(
     *,
     seed: int = 0,
 ) -> tuple[Ways, ...]:
-    """Return the ways to direct each connected part of the open and assumed edges; none: all edges are settled.
-
-    Examples
-    --------
-    >>> arrow = np.array([[0, 1], [0, 0]], dtype=bool)
-    >>> ways_left(arrow, arrow)
-    ()
-    >>> ways_left(arrow, arrow, assumed=arrow)[0].probability.tolist()
-    [0.5, 0.5]
-    """
+    """Return the ways to direct each connected part of the open and assumed edges; none: all edges are settled."""
     turnable = np.zeros_like(graph) if assumed is None else graph & ~graph.T & assumed
     loose = (graph & graph.T) | turnable | turnable.T
     reach = descendants(graph & ~graph.T & ~turnable)

@@ -22,11 +22,6 @@ class Stored:
     """How an array of a record is kept: one letter per dimension (d columns, t steps), and its type.
 
     A matrix that is 0 where the graph has no edge may be saved as its values at the edges alone.
-
-    Examples
-    --------
-    >>> Stored("dd", "|b1").shape({"d": 3, "t": 10})
-    (3, 3)
     """
 
     dimensions: str

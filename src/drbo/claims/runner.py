@@ -26,17 +26,6 @@ def run_claims(claims: Iterable[Claim], context: Context, unasked: str = "") -> 
     """Make all claims about an answer, in their order; the deadline that holds here ends them.
 
     ``unasked``: why only those are made that always are; empty: all of them are.
-
-    Examples
-    --------
-    >>> class Silent(Claim):
-    ...     name, title, denies = "silent", "a test", ("class",)
-    ...     def relevant(self, context): return True
-    ...     def too_much(self, context): return "too many columns"
-    ...     def run(self, context): return Ruling()
-    >>> context = Context(inquiry=None, answer=None)
-    >>> run_claims([Silent()], context).made[0].status
-    'skipped'
     """
     for claim in claims:
         status, why, ruling = _asked(claim, context, unasked)

@@ -55,12 +55,6 @@ def reasons(
     assumption : what else the score takes from the data, in words.
     reversed_margin : (d, d) what the score loses when an edge is turned round; 0: a tie.
     classes : the CPDAG and the :func:`mpdag` of the DAG, where they are known already.
-
-    Examples
-    --------
-    >>> collider = np.array([[0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]], dtype=bool)
-    >>> reasons(collider, Constraints.none(4), score_equivalent=True, assumption="")
-    {(0, 2): 'v-structure with x1', (1, 2): 'v-structure with x0', (2, 3): 'Meek rule'}
     """
     names = constraints.names
     cpdag, known = classes or (dag_to_cpdag(dag), mpdag(dag, constraints))

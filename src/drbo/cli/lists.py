@@ -8,38 +8,20 @@ from drbo.errors import SettingsError
 
 
 def listed(text: str) -> list[str]:
-    """Return the names in a list with commas; a name with a comma stands in double quotes.
-
-    Examples
-    --------
-    >>> listed('id, "price, net" ,date')
-    ['id', 'price, net', 'date']
-    """
+    """Return the names in a list with commas; a name with a comma stands in double quotes."""
     rows = list(csv.reader(io.StringIO(text, newline=""), skipinitialspace=True))
     return [name.strip() for row in rows for name in row if name.strip()]
 
 
 def as_list(names: Iterable[str]) -> str:
-    """Return names as :func:`listed` reads them.
-
-    Examples
-    --------
-    >>> as_list(["id", "price, net"])
-    'id,"price, net"'
-    """
+    """Return names as :func:`listed` reads them."""
     text = io.StringIO(newline="")
     csv.writer(text, lineterminator="").writerow(list(names))
     return text.getvalue()
 
 
 def parsed_types(text: str) -> dict[str, str]:
-    """Return the types in a text such as ``sex=category,grade=low<medium<high``.
-
-    Examples
-    --------
-    >>> parsed_types("sex=category, grade=low<high")
-    {'sex': 'category', 'grade': 'low<high'}
-    """
+    """Return the types in a text such as ``sex=category,grade=low<medium<high``."""
     found: dict[str, str] = {}
     for part in listed(text):
         name, equals, kind = (word.strip() for word in part.rpartition("="))

@@ -97,14 +97,7 @@ def _drop(number: int) -> None:
 
 
 def wrapped(text: str, width: int) -> str:
-    """Break long lines between words; what follows stands under the column that was broken.
-
-    Examples
-    --------
-    >>> print(wrapped("why   all columns are numeric", width=20))
-    why   all columns
-          are numeric
-    """
+    """Break long lines between words; what follows stands under the column that was broken."""
     lines = []
     for line in text.split("\n"):
         label = _LABEL.match(line)
@@ -151,13 +144,7 @@ def _say_labelled(word: str, text: str) -> None:
 
 
 def as_options(hint: str) -> str:
-    """Return a hint with the options of the command line in place of Python arguments.
-
-    Examples
-    --------
-    >>> as_options('drop it with on_constant="drop"')
-    'drop it with --set on_constant=drop'
-    """
+    """Return a hint with the options of the command line in place of Python arguments."""
     for phrase, option in _PHRASES.items():
         hint = hint.replace(phrase, option)
     return _ARGUMENT.sub(

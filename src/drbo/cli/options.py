@@ -41,13 +41,7 @@ _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 def duration(word: str) -> float:
-    """Return the seconds of a time such as 60s, 5m or 1h.
-
-    Examples
-    --------
-    >>> duration("1.5m"), duration("30")
-    (90.0, 30.0)
-    """
+    """Return the seconds of a time such as 60s, 5m or 1h."""
     match = _DURATION.fullmatch(word.strip().lower())
     seconds = float(match[1]) * _SECONDS[match[2]] if match else 0.0
     if seconds <= 0:

@@ -45,13 +45,7 @@ OTHERS = {
 
 
 def split_pairs(option: str, pairs: Iterable[str], known: Collection[str] | None = None) -> dict[str, str]:
-    """Return the values of an option such as ``--read sheet=2``, by name.
-
-    Examples
-    --------
-    >>> split_pairs("--read", ["separator=;", "sheet=2"], ["separator", "sheet"])
-    {'separator': ';', 'sheet': '2'}
-    """
+    """Return the values of an option such as ``--read sheet=2``, by name."""
     found: dict[str, str] = {}
     for pair in pairs:
         name, equals, word = pair.partition("=")
@@ -72,13 +66,7 @@ def split_pairs(option: str, pairs: Iterable[str], known: Collection[str] | None
 
 
 def parse_settings(pairs: Iterable[str], known: Mapping[str, Mapping[str, Any]] | None = None) -> dict[str, Any]:
-    """Return settings from words such as ``dropout=0.3``, each read as the kind of number its setting asks for.
-
-    Examples
-    --------
-    >>> parse_settings(["dropout=0.3", "claims=false", "max_local=none"])
-    {'dropout': 0.3, 'claims': False, 'max_local': None}
-    """
+    """Return settings from words such as ``dropout=0.3``, each read as the kind of number its setting asks for."""
     knobs = public_settings() | OTHERS if known is None else known
     return {
         name: _value(word.strip(), knobs[name]["kind"], optional=knobs[name]["optional"])
@@ -87,24 +75,12 @@ def parse_settings(pairs: Iterable[str], known: Mapping[str, Mapping[str, Any]] 
 
 
 def score_options_of(pairs: Iterable[str]) -> dict[str, Any]:
-    """Return the options of a score from words such as ``penalty=2``: truth values, numbers, or words.
-
-    Examples
-    --------
-    >>> score_options_of(["penalty=2", "drift=true", "others=none"])
-    {'penalty': 2.0, 'drift': True, 'others': 'none'}
-    """
+    """Return the options of a score from words such as ``penalty=2``: truth values, numbers, or words."""
     return {name: _number(word.strip()) for name, word in split_pairs("--score-option", pairs).items()}
 
 
 def truth(option: str, word: str) -> bool:
-    """Return a truth value.
-
-    Examples
-    --------
-    >>> truth("--read header", "no")
-    False
-    """
+    """Return a truth value."""
     if word.strip().lower() not in _TRUTH:
         raise SettingsError(f"{option} must be true or false, got {word!r}", hint=f"for example {option}=false")
     return _TRUTH[word.strip().lower()]

@@ -64,15 +64,7 @@ ERROR = {"error": TEXT, "hint": "string?", "column": "string?", "details": _TEXT
 
 
 def json_schema(shape: Any) -> dict[str, Any]:
-    """Return a shape in the words of JSON Schema.
-
-    Examples
-    --------
-    >>> json_schema({"files": ["string"], "gap?": "number?"})["required"]
-    ['files']
-    >>> json_schema("number?")
-    {'type': ['number', 'null']}
-    """
+    """Return a shape in the words of JSON Schema."""
     if isinstance(shape, str):
         kind = shape.removesuffix("?")
         return {"type": kind if kind == shape else [kind, "null"]}

@@ -103,14 +103,7 @@ def _not_amenable(pag: Marks, source: int, other: int, names: tuple[str, ...]) -
 
 
 def m_separated(graph: Mag, x: int, y: int, given: list[int]) -> bool:
-    """Tell whether a set of nodes blocks every path between two nodes of a mixed graph.
-
-    Examples
-    --------
-    >>> collider = Mag.of([[0, 0, 1], [0, 0, 1], [0, 0, 0]])
-    >>> m_separated(collider, 0, 1, []), m_separated(collider, 0, 1, [2])
-    (True, False)
-    """
+    """Tell whether a set of nodes blocks every path between two nodes of a mixed graph."""
     into, adjacent = graph.directed | graph.bidirected, graph.adjacent  # into[i, j]: the edge has an arrow at j
     blocked = np.zeros(len(adjacent), dtype=bool)
     blocked[given] = True

@@ -19,16 +19,7 @@ from drbo.graph.marks import ARROW, TAIL, Marks
 
 @dataclass(frozen=True, eq=False)
 class Mag:
-    """A graph of directed and bidirected edges, at most one between two nodes.
-
-    Examples
-    --------
-    >>> graph = Mag.of([[0, 1, 0], [0, 0, 0], [0, 0, 0]], [[0, 0, 0], [0, 0, 1], [0, 1, 0]])  # 0 -> 1 <-> 2
-    >>> graph.is_ancestral(), graph.is_maximal()
-    (True, True)
-    >>> graph.marks().tolist()
-    [[0, 2, 0], [3, 0, 2], [0, 2, 0]]
-    """
+    """A graph of directed and bidirected edges, at most one between two nodes."""
 
     directed: Bools  # (d, d) i -> j
     bidirected: Bools  # (d, d), symmetric
@@ -84,11 +75,6 @@ def projection(graph: Mag) -> Mag:
 
     Two nodes get an edge where an inducing path joins them: every inner node is a collider on it and an ancestor of one
     of its ends (Richardson & Spirtes 2002). The marks follow from the ancestors.
-
-    Examples
-    --------
-    >>> projection(Mag.of([[0, 1], [0, 0]])).directed.astype(int).tolist()
-    [[0, 1], [0, 0]]
     """
     reach = descendants(graph.directed)
     above = (reach | np.eye(len(reach), dtype=bool)).T  # above[i, v]: v is i or an ancestor of i
@@ -121,15 +107,7 @@ def _share_district(graph: Mag, into: Bools) -> Bools:
 
 
 def hide(dag: npt.ArrayLike, hidden: npt.ArrayLike) -> Mag:
-    """Return the maximal ancestral graph over the other nodes when some nodes of a DAG are hidden.
-
-    Examples
-    --------
-    >>> hide([[0, 0, 0], [1, 0, 0], [1, 0, 0]], [False, True, False]).directed.astype(int).tolist()  # 1 -> 0 <- 2
-    [[0, 0], [1, 0]]
-    >>> hide([[0, 0, 0], [1, 0, 1], [0, 0, 0]], [False, True, False]).bidirected.astype(int).tolist()  # 0 <- 1 -> 2
-    [[0, 1], [1, 0]]
-    """
+    """Return the maximal ancestral graph over the other nodes when some nodes of a DAG are hidden."""
     reach, gone = check_dag(dag), np.asarray(hidden, dtype=bool)
     for node in np.flatnonzero(gone):  # paths whose inner nodes are all hidden
         reach |= np.outer(reach[:, node], reach[node])

@@ -25,11 +25,6 @@ def pag_of(graph: Mag, never: Bools | None = None, always: Bools | None = None) 
     ----------
     graph : any member of the class.
     never, always : (d, d) what is known: i is no ancestor of j, i is one. The graph must obey it.
-
-    Examples
-    --------
-    >>> pag_of(Mag.of([[0, 0, 1], [0, 0, 1], [0, 0, 0]])).tolist()  # 0 o-> 2 <-o 1
-    [[0, 0, 2], [0, 0, 2], [1, 1, 0]]
     """
     marks = graph.marks()
     adjacent = marks != NO_EDGE
@@ -55,14 +50,7 @@ def oriented(pag: Marks, is_collider: IsCollider) -> Marks:
 
 
 def visible(pag: Marks) -> Bools:
-    """Return (d, d) which arrows i -> j cannot also have a hidden common cause (Zhang 2008, definition 8).
-
-    Examples
-    --------
-    >>> y = Mag.of([[0, 0, 1, 0], [0, 0, 1, 0], [0, 0, 0, 1], [0, 0, 0, 0]])  # 0 -> 2 <- 1, 2 -> 3
-    >>> np.argwhere(visible(pag_of(y))).tolist()
-    [[2, 3]]
-    """
+    """Return (d, d) which arrows i -> j cannot also have a hidden common cause (Zhang 2008, definition 8)."""
     found = np.zeros(pag.shape, dtype=bool)
     parent = (pag == ARROW) & (pag.T == TAIL)
     for a, b in np.argwhere(parent).tolist():
@@ -82,11 +70,6 @@ def member_of(pag: Marks) -> Mag:
     """Return a member of the class that a PAG stands for (Zhang 2008, theorem 2); of other marks, some graph.
 
     Circles at arrows become tails, and the edges with two circles a DAG without unshielded colliders.
-
-    Examples
-    --------
-    >>> member_of(pag_of(Mag.of([[0, 1], [0, 0]]))).n_edges
-    1
     """
     marks = pag.copy()
     marks[(pag == CIRCLE) & (pag.T == ARROW)] = TAIL
@@ -102,13 +85,7 @@ def member_of(pag: Marks) -> Mag:
 
 
 def is_legal(pag: Marks) -> bool:
-    """Tell whether marks are the PAG of some maximal ancestral graph.
-
-    Examples
-    --------
-    >>> is_legal(np.array([[0, 2], [2, 0]], dtype=np.int8))  # 0 <-> 1 alone is 0 o-o 1
-    False
-    """
+    """Tell whether marks are the PAG of some maximal ancestral graph."""
     member = member_of(pag)
     if (member.adjacent != (pag != NO_EDGE)).any() or not (member.is_ancestral() and member.is_maximal()):
         return False

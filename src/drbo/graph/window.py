@@ -63,12 +63,6 @@ class WindowGraph:
 
         ``o-o`` stands for an edge of the present in both directions, as in the class of a result:
         ``WindowGraph.of(result.mpdag, result.names, result.series.lags).links()``.
-
-        Examples
-        --------
-        >>> dag = np.array([[False, True], [False, False]])
-        >>> WindowGraph.of(dag, ["a", "b"], [0, 0]).links()[:, :, 0].tolist()
-        [['', '-->'], ['<--', '']]
         """
         found = np.where(self.edges_at.transpose(1, 2, 0), "-->", "").astype("<U3")
         found[:, :, 0] = np.where(self.edges_at[0].T, np.where(self.edges_at[0], "o-o", "<--"), found[:, :, 0])
@@ -76,13 +70,7 @@ class WindowGraph:
 
 
 def places(names: Sequence[str], lags: Sequence[int]) -> tuple[tuple[str, ...], Indices]:
-    """Return the names of the series, and (d,) the number of the series of each column; -1: it has no present.
-
-    Examples
-    --------
-    >>> places(["a", "b", "a[-1]"], [0, 0, 1])[1].tolist()
-    [0, 1, 0]
-    """
+    """Return the names of the series, and (d,) the number of the series of each column; -1: it has no present."""
     present = tuple(name for name, lag in zip(names, lags, strict=True) if lag == 0)
     number = {name: k for k, name in enumerate(present)}
     series = (name.removesuffix(f"[-{lag}]") if lag else name for name, lag in zip(names, lags, strict=True))

@@ -72,14 +72,7 @@ class Independence(NamedTuple):
 
 
 def rank_features(column: npt.ArrayLike) -> RankFeatures:
-    """Return the features of a numeric column; equal values share the mean of their ranks.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rank_features(np.arange(100.0)).features.shape
-    (100, 12)
-    """
+    """Return the features of a numeric column; equal values share the mean of their ranks."""
     x = np.ascontiguousarray(column, dtype=np.float64)
     if not len(x):
         return RankFeatures.centred(_kernel_features(x))
@@ -91,13 +84,7 @@ def rank_features(column: npt.ArrayLike) -> RankFeatures:
 
 
 def category_features(codes: npt.ArrayLike) -> RankFeatures:
-    """Return the features of a categorical column: two rows are alike if they are of one level.
-
-    Examples
-    --------
-    >>> category_features([0, 1, 2, 1]).features.shape
-    (4, 3)
-    """
+    """Return the features of a categorical column: two rows are alike if they are of one level."""
     levels, place = np.unique(np.asarray(codes), return_inverse=True)
     return RankFeatures.centred(np.eye(len(levels))[place])
 

@@ -104,11 +104,6 @@ def together(jobs: Sequence[Callable[[], Any]], give_up: Callable[[], None] = la
     """Return the results of jobs that release the interpreter's lock, all at once, or in turn with a single thread.
 
     ``give_up`` is called when one fails or is interrupted: it must make the others end soon, if they take long.
-
-    Examples
-    --------
-    >>> together([lambda: 1, lambda: 2])
-    [1, 2]
     """
     if len(jobs) < 2 or available() == 1:
         return [job() for job in jobs]

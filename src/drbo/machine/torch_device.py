@@ -21,13 +21,7 @@ def need_torch(what: str) -> None:
 
 
 def check_device(name: Device) -> Device:
-    """Return the name of a device, or say why there is none.
-
-    Examples
-    --------
-    >>> check_device("auto")
-    'auto'
-    """
+    """Return the name of a device, or say why there is none."""
     if name not in get_args(Device):
         raise SettingsError(f"device must be auto, cpu or cuda, got {name!r}", hint="the default is 'auto'")
     if name == "cuda":

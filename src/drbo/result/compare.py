@@ -62,15 +62,7 @@ class Compared(Protocol):
 
 @dataclass(frozen=True)
 class ArrowComparison:
-    """A learned DAG or class beside the true DAG.
-
-    Examples
-    --------
-    >>> from drbo.graph.metrics import compare
-    >>> made = ArrowComparison(("a", "b"), compare([[0, 1], [0, 0]], [[0, 0], [1, 0]]))
-    >>> print(made.text(("est", "truth")).splitlines()[3])
-      reversed       1   in both, opposite direction
-    """
+    """A learned DAG or class beside the true DAG."""
 
     names: tuple[str, ...]
     found: metrics.Comparison
@@ -123,13 +115,7 @@ def other_columns(typed: tuple[str, str], names: tuple[Sequence[str], Sequence[s
 
 
 def few(names: Sequence[str]) -> str:
-    """Return the first names in quotes, and how many more there are.
-
-    Examples
-    --------
-    >>> few(["a"]), few("abcdefg")
-    ("'a'", "'a', 'b', 'c', 'd', 'e' and 2 more")
-    """
+    """Return the first names in quotes, and how many more there are."""
     return first_of((f"'{name}'" for name in names), SHOWN_NAMES)
 
 

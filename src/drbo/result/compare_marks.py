@@ -158,14 +158,7 @@ def sides_by_marks(learned: GraphSide, truth: GraphSide) -> MarkComparison:
 
 
 def pag_over(dag: Bools, names: Sequence[str], columns: Sequence[str]) -> MarkedGraph:
-    """Return the PAG of a DAG over some columns; its other nodes are hidden, and columns that it lacks have no edge.
-
-    Examples
-    --------
-    >>> fork = np.array([[0, 1, 1], [0, 0, 0], [0, 0, 0]], dtype=bool)
-    >>> pag_over(fork, ["h", "a", "b"], ["b", "a"]).marks.tolist()
-    [[0, 1], [1, 0]]
-    """
+    """Return the PAG of a DAG over some columns; its other nodes are hidden, and columns that it lacks have no edge."""
     there = [name for name in columns if name in names]
     if not there:
         raise DataError("the graphs have no node in common", hint="both graphs must use the same variable names")
@@ -179,13 +172,7 @@ def pag_over(dag: Bools, names: Sequence[str], columns: Sequence[str]) -> Marked
 
 
 def sign(marks: Marks, i: int, j: int) -> str:
-    """Return how an edge is written between two names.
-
-    Examples
-    --------
-    >>> sign(np.array([[0, 2], [1, 0]], dtype=np.int8), 0, 1)
-    'o->'
-    """
+    """Return how an edge is written between two names."""
     if marks[i, j] == NO_EDGE:
         return "   "
     return sign_of(int(marks[j, i]), int(marks[i, j]))

@@ -27,14 +27,7 @@ BASIS = "one step ahead, effects estimated anew from all rows before"
 
 @dataclass(frozen=True, kw_only=True)
 class Forecasts:
-    """Mean squared errors of forecasts of each column, as shares of its variance.
-
-    Examples
-    --------
-    >>> found = Forecasts(names=("a",), n_rows=50, graph=(0.5,), everything=(0.6,), last=(1.1,), p_worse=0.9)
-    >>> found.falsified, found.beats_last
-    (False, True)
-    """
+    """Mean squared errors of forecasts of each column, as shares of its variance."""
 
     names: tuple[str, ...]
     n_rows: int  # that were forecast

@@ -86,11 +86,6 @@ def separator(graph: Mag, i: int, j: int) -> list[int]:
 
     D-SEP(i, j) are the nodes on paths from i on which every inner node is a collider and every node is an ancestor of i
     or j (Spirtes, Glymour & Scheines 2000).
-
-    Examples
-    --------
-    >>> separator(Mag.of([[0, 1, 0], [0, 0, 1], [0, 0, 0]]), 0, 2)
-    [1]
     """
     below = descendants(graph.directed) | np.eye(len(graph.directed), dtype=bool)
     above = below[:, i] | below[:, j]

@@ -84,13 +84,7 @@ def evidence_of(
 
 
 def interval(value: float, error: float, share: float) -> tuple[float, float]:
-    """Return the ends of the 95% interval of a value that is 0 unless there is an effect, which has a probability.
-
-    Examples
-    --------
-    >>> [round(end, 3) for end in interval(1.0, 0.2, 1.0)], [round(end, 3) for end in interval(1.0, 0.2, 0.2)]
-    ([0.608, 1.392], [0.0, 1.23])
-    """
+    """Return the ends of the 95% interval of a value that is 0 unless there is an effect, which has a probability."""
     below = share * float(ndtr(-value / error)) if error > 0 else share * (value < 0)
     ends = []
     for level in ENDS:

@@ -78,15 +78,7 @@ def _sizes(found: Effects | IdentifiedEffects) -> tuple[Size, ...]:
 
 
 def reversible(assumed: "Bools") -> "Bools":
-    """Return the assumed arrows that are tried both ways: not those of columns with very many.
-
-    Examples
-    --------
-    >>> hub = np.zeros((12, 12), dtype=bool)
-    >>> hub[0, 1:11] = hub[10, 11] = True
-    >>> np.argwhere(reversible(hub)).tolist()
-    [[10, 11]]
-    """
+    """Return the assumed arrows that are tried both ways: not those of columns with very many."""
     kept, hubs = assumed.copy(), _hubs(assumed)
     kept[hubs] = kept[:, hubs] = False
     return kept

@@ -179,13 +179,7 @@ def hints_of(kind: type) -> dict[str, Any]:
 
 
 def required(hint: Any) -> tuple[Any, bool]:
-    """Return an annotation without None, and whether None was allowed.
-
-    Examples
-    --------
-    >>> required(int | None), required(int)
-    ((<class 'int'>, True), (<class 'int'>, False))
-    """
+    """Return an annotation without None, and whether None was allowed."""
     parts = [part for part in get_args(hint) if part is not NoneType]
     return (parts[0], True) if NoneType in get_args(hint) else (hint, False)
 

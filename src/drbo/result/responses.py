@@ -38,14 +38,7 @@ class Response:
 
 @dataclass(frozen=True, kw_only=True)
 class Responses:
-    """Responses of series to each other; see :meth:`drbo.Result.effects`.
-
-    Examples
-    --------
-    >>> one = Response(source="dose", target="pain", effects=(0.0, -0.5), low=(0.0, -0.7), high=(0.0, -0.3))
-    >>> print(Responses(responses=(one,), basis="held-out rows", n_rows=200).summary().splitlines()[-1])
-      1 step later   -0.5   95% interval -0.7 to -0.3
-    """
+    """Responses of series to each other; see :meth:`drbo.Result.effects`."""
 
     responses: tuple[Response, ...]
     basis: str

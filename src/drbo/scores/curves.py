@@ -15,15 +15,7 @@ from drbo.scores.splines import LEAST_PART, knots_of, spline_functions
 
 @dataclass(frozen=True, eq=False)
 class Curves:
-    """Functions of every column of a table: called with rows (n, d), it returns their values (n, D).
-
-    Examples
-    --------
-    >>> x = np.random.default_rng(0).normal(size=(1000, 2))
-    >>> curves = Curves.of_sample(x, df=4)
-    >>> curves.widths.tolist(), curves(x[:10]).shape
-    ([4, 4], (10, 8))
-    """
+    """Functions of every column of a table: called with rows (n, d), it returns their values (n, D)."""
 
     columns: tuple["_Curve", ...]
 

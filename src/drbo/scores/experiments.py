@@ -224,13 +224,7 @@ class ExperimentSplines(ExperimentBIC):
 
 
 def recording_step(column: Floats) -> float:
-    """Return the typical distance of neighbouring values of a column that was recorded in steps; 0: it was not.
-
-    Examples
-    --------
-    >>> recording_step(np.array([0.5, 1.0, 0.5, 1.5, 1.0, 1.0])), recording_step(np.array([0.1, 0.25, 0.7]))
-    (0.5, 0.0)
-    """
+    """Return the typical distance of neighbouring values of a column that was recorded in steps; 0: it was not."""
     distinct = np.unique(column)
     stepped = 2 <= len(distinct) < STEPPED_SHARE * len(column) + 1
     return float(np.median(np.diff(distinct))) if stepped and len(distinct) < len(column) else 0.0

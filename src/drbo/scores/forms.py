@@ -220,13 +220,7 @@ Form = TabledForm | BlockForm
 
 
 class Gaussian(NamedTuple):
-    """The linear relations between columns that a score looks at, as a Gaussian likelihood sees them.
-
-    Examples
-    --------
-    >>> Gaussian(np.eye(2), 100.0, None).price is None
-    True
-    """
+    """The linear relations between columns that a score looks at, as a Gaussian likelihood sees them."""
 
     correlation: Floats  # (d, d)
     n_rows: float

@@ -7,25 +7,12 @@ from drbo.scores.registry import SCORES, installed_scores, score_class
 
 
 def is_built_in(name: str) -> bool:
-    """Tell whether a name stands for a score of drbo or of an installed package, so that it may come from a file.
-
-    Examples
-    --------
-    >>> is_built_in("bge"), is_built_in("auto"), is_built_in("module:Class")
-    (True, True, False)
-    """
+    """Tell whether a name stands for a score of drbo or of an installed package, so that it may come from a file."""
     return name == "auto" or name in SCORES or (":" not in name and name in installed_scores())
 
 
 def score_label(score: Any) -> str:
-    """Return a score as a file names it: by its name, or as ``module:Class``.
-
-    Examples
-    --------
-    >>> from drbo.scores.bge import BGe
-    >>> score_label("bge"), score_label(BGe)
-    ('bge', 'drbo.scores.bge:BGe')
-    """
+    """Return a score as a file names it: by its name, or as ``module:Class``."""
     if isinstance(score, str):
         return score
     if isinstance(score, type):
@@ -44,15 +31,6 @@ def score_of_file(found: str, given: Any, where: str) -> Any:
     found : the name in the file.
     given : what a person gave: a name, ``module:Class``, a class, or None.
     where : the file, for the error.
-
-    Examples
-    --------
-    >>> score_of_file("bge", None, "run")
-    'bge'
-    >>> score_of_file("mine:Score", None, "run")
-    Traceback (most recent call last):
-        ...
-    drbo.errors.SettingsError: run names the score 'mine:Score', but drbo does not load code that ...
     """
     if given is None and is_built_in(found):
         return found

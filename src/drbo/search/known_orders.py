@@ -7,13 +7,7 @@ from drbo.arrays import Bools, Floats, Indices, Ints, Masks
 
 
 def pack(parents: Bools) -> Masks:
-    """Return parent sets (m, d) as 64-bit words (m, w); bit i % 64 of word i // 64 is node i.
-
-    Examples
-    --------
-    >>> pack(np.array([[True, False, True]])).tolist()
-    [[5]]
-    """
+    """Return parent sets (m, d) as 64-bit words (m, w); bit i % 64 of word i // 64 is node i."""
     m, d = parents.shape
     padded = np.zeros((m, -(-d // 64) * 64), dtype=bool)
     padded[:, :d] = parents

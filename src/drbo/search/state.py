@@ -45,14 +45,7 @@ class Restorable(Protocol):
 
 
 def pack(state: State) -> dict[str, Array]:
-    """Return a state as the members of an archive.
-
-    Examples
-    --------
-    >>> members = pack({"count": 2, "part": {"order": np.array([1, 0])}})
-    >>> members["part.order"].tolist(), members[PLAIN].tobytes()
-    ([1, 0], b'{"count": 2, "part": {}}')
-    """
+    """Return a state as the members of an archive."""
     arrays: dict[str, Array] = {}
     plain = _plain(state, "", arrays)
     text = json.dumps(plain, allow_nan=False).encode()
@@ -87,20 +80,7 @@ class _Source:
 
 
 class Fields:
-    """The saved fields of one object; each is read once, by name, and checked.
-
-    Examples
-    --------
-    >>> fields = Fields.plain({"count": -1, "extra": {}}, "about.json")
-    >>> fields.integer("count")
-    Traceback (most recent call last):
-        ...
-    drbo.errors.CheckpointError: about.json: count must be a whole number of at least 0, got -1 (...)
-    >>> fields.finish()
-    Traceback (most recent call last):
-        ...
-    drbo.errors.CheckpointError: about.json: unknown field 'extra' (...)
-    """
+    """The saved fields of one object; each is read once, by name, and checked."""
 
     def __init__(self, source: _Source, path: str, plain: dict[str, Any]) -> None:
         self._source, self._path, self._unread = source, path, dict(plain)

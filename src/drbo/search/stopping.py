@@ -78,14 +78,7 @@ class Asked:
 
 
 class Limits:
-    """Ends the search at a target score, or after too long without a better score; the deadline ends it by itself.
-
-    Examples
-    --------
-    >>> limits = Limits(Settings(target_score=-6.0))
-    >>> limits(Progress(1, 64, 300, -5.0, np.zeros((2, 2), dtype=bool))).words
-    'target score -6 reached'
-    """
+    """Ends the search at a target score, or after too long without a better score; the deadline ends it by itself."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings

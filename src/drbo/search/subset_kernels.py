@@ -26,13 +26,7 @@ def on_threads(work: Callable[[int], Any], count: int) -> list[Any]:
 def best_inside(
     shares: Floats,  # (d, 2^(d-1)) what each family adds to the score
 ) -> Floats:
-    """Return the best share of each node with parents inside each set.
-
-    Examples
-    --------
-    >>> best_inside(np.array([[0.0, -1.0], [0.0, 2.0]])).tolist()
-    [[0.0, 0.0], [0.0, 2.0]]
-    """
+    """Return the best share of each node with parents inside each set."""
     return _core.best_inside(np.ascontiguousarray(shares), available())
 
 
@@ -54,25 +48,13 @@ def trace(best: Floats, shares: Floats, before: Floats) -> Bools:
 
 
 def best_dag(shares: Floats) -> Bools:
-    """Return the DAG with the highest sum of shares.
-
-    Examples
-    --------
-    >>> best_dag(np.array([[0.0, 1.0], [0.0, 2.0]])).astype(int).tolist()
-    [[0, 1], [0, 0]]
-    """
+    """Return the DAG with the highest sum of shares."""
     best = best_inside(shares)
     return trace(best, shares, forward(best))
 
 
 def column(nodes: Any, node: Any) -> Any:
-    """Return the columns of sets in the rows of nodes: of one, or of arrays of them.
-
-    Examples
-    --------
-    >>> column(0b101, 1), column(np.array([0b101, 0b10]), np.array([1, 0])).tolist()
-    (3, [3, 1])
-    """
+    """Return the columns of sets in the rows of nodes: of one, or of arrays of them."""
     low = (1 << node) - 1
     return nodes & low | nodes >> 1 & ~low
 

@@ -44,6 +44,12 @@ def test_the_compiled_core_is_compared_job_by_job():
         "| geometric mean |  |  |  | **4.00** |",
     ]
     assert len(speed.core([]).splitlines()) == 2
+    rows[0]["before"] = "abc"
+    assert speed.core_since(rows).splitlines()[2:] == [
+        "| exact 20ER2 | 1 | 9.0 | 2.0 | **2.0** |",
+        "| geometric mean |  |  |  | **2.00** |",
+    ]
+    assert "exact" not in speed.core(rows)
 
 
 def test_passes_and_strengths_are_told_by_rows():

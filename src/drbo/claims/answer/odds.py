@@ -38,14 +38,7 @@ class Clear:
         weights: npt.ArrayLike,  # (m,)
         errors: npt.ArrayLike,  # (m,) standard errors; inf: nothing is known about the weight
     ) -> Floats:
-        """Return how likely edges with these weights are real.
-
-        Examples
-        --------
-        >>> clear = Clear(np.array([0.8, 1.0, 1.2]), 0.1, 0.5)
-        >>> clear.probability([1.0, 0.1, 0.0], [0.3, 0.03, np.inf]).round(3).tolist()
-        [0.991, 0.0, 0.0]
-        """
+        """Return how likely edges with these weights are real."""
         size, error = np.abs(np.asarray(weights, dtype=float)), np.asarray(errors, dtype=float)
         known = np.isfinite(error) & (error > 0)
         spread = np.hypot(self.bandwidth, error[known])[:, None]

@@ -99,13 +99,6 @@ def f_test(values: npt.ArrayLike | Moments, dag: npt.ArrayLike) -> Floats:
     With as many parents as rows every fit is perfect and no edge is supported: the p-value is 1. It is also 1 for a
     parent that is a linear combination of parents closer to the node. With missing cells an edge is tested as if there
     were only the rows in which both its ends are seen.
-
-    Examples
-    --------
-    >>> x = np.array([0.0, 1.0, 2.0, 3.0, 4.0])
-    >>> y = x + np.array([0.1, -0.1, 0.0, -0.1, 0.1])
-    >>> float(f_test(np.column_stack([x, y]), [[0, 1], [0, 0]])[0, 1].round(6))
-    0.000107
     """
     graph = check_dag(dag)
     regressions = Regressions.of(values, len(graph))

@@ -81,15 +81,7 @@ def checked_mechanisms(
 
 
 def form_remarks(record: ExperimentRecord, regression: Regression | None) -> list[str]:
-    """Return in words which targets may be bends, and which mechanisms do not fit the rows of experiments.
-
-    Examples
-    --------
-    >>> found = ExperimentRecord(column="run", labels=("plain", "hot"), rows=(90, 40),
-    ...     misfits=(Misfit(experiment="hot", column="growth"),))
-    >>> print(form_remarks(found, None)[0])
-    straight lines do not fit everywhere: within 1 of 2 experiments the residuals of 'growth' depend on its causes
-    """
+    """Return in words which targets may be bends, and which mechanisms do not fit the rows of experiments."""
     lines, bent = [], [f"'{one.column}' in '{one.experiment}'" for one in record.targets if one.bent]
     if bent:
         lines.append(

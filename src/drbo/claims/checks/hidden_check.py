@@ -52,13 +52,6 @@ def suspected(
 
     Raises a ScoreError if the score is not linear with a variance of its own for every column, or columns are
     collinear; and an OutOfTimeError if the run has to end before that.
-
-    Examples
-    --------
-    >>> from drbo.scores.linear import BicNV
-    >>> score = BicNV.from_covariance([[1.0, 0.8], [0.8, 1.0]], 100)
-    >>> bool(suspected(score, np.array([[False, True], [False, False]]), 0).likely.any())
-    False
     """
     found, none = np.zeros_like(dag), np.zeros_like(dag)
     walks = min(WALKS, MOST_COLUMNS // len(dag))
@@ -101,14 +94,7 @@ class HiddenCauses(Claim):
 
 
 def doubts(suspects: Suspects, names: Sequence[str]) -> tuple[Denial, ...]:
-    """Return what speaks against the arrows at which there may be a hidden cause.
-
-    Examples
-    --------
-    >>> edge = np.array([[False, True], [False, False]])
-    >>> doubts(Suspects(edge, ~edge & False), ["a", "b"])[0].likely
-    True
-    """
+    """Return what speaks against the arrows at which there may be a hidden cause."""
     found: dict[tuple[int, int], Denial] = {}
     for words, marked in zip((DOUBT, POSSIBLE), suspects, strict=True):
         for i, j in np.argwhere(marked).tolist():

@@ -52,15 +52,7 @@ class HiddenTests(Claim):
 
 
 def unconfirmed(dag: Bools, tests: SetTests) -> Bools:
-    """Return the arrows of the class that tests do not find, or whose ends share a cause in one of its graphs.
-
-    Examples
-    --------
-    >>> from drbo.independence.set_tests import PartialCorrelations
-    >>> tests = PartialCorrelations(np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5], [0.5, 0.5, 1.0]]), 500)
-    >>> bool(unconfirmed(np.array([[0, 0, 1], [0, 0, 1], [0, 0, 0]], dtype=bool), tests).any())
-    False
-    """
+    """Return the arrows of the class that tests do not find, or whose ends share a cause in one of its graphs."""
     cpdag = dag_to_cpdag(dag)
     class_arrows = dag & ~cpdag.T
     if not class_arrows.any():

@@ -372,11 +372,6 @@ def direction_probability(p_fits: float, p_fails: float) -> float:
     ``1 / (1 + exp(-3.3 tanh(g / 2) w))``, where g = log10(p_fits / p_fails) and w falls from 1 at p_fits = 0.3 to 0 at
     p_fits = 0.003: where neither direction fits, the ratio says nothing. Calibrated on simulated graphs of ten kinds
     and on the odd Tuebingen pairs.
-
-    Examples
-    --------
-    >>> [round(direction_probability(*p), 2) for p in ((0.5, 0.5), (0.5, 0.05), (0.5, 1e-9), (1e-5, 1e-9))]
-    [0.5, 0.82, 0.96, 0.5]
     """
     gap = log10(max(p_fits, TINY)) - log10(max(p_fails, TINY))
     weight = (log10(max(p_fits, TINY)) + 2.5) / 2.0

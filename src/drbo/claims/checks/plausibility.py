@@ -45,14 +45,7 @@ class Plausibility(Claim):
 
 
 def root_kind(table: Statistics, column: int) -> str:
-    """Return what a column looks like that nothing else causes, in words; empty: it does not look like that.
-
-    Examples
-    --------
-    >>> table = Statistics.from_array([[31.0, 2.0], [64.0, 1.5]], ["Age (years)", "dosage"])
-    >>> root_kind(table, 0), root_kind(table, 1)
-    ('an age', '')
-    """
+    """Return what a column looks like that nothing else causes, in words; empty: it does not look like that."""
     kind = _named(table.names[column])
     if not kind or table.levels[column] is not None:
         return kind

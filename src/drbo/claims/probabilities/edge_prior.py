@@ -31,11 +31,6 @@ def expected_edges(n_nodes: int, log_odds: float) -> float:
 
     The total weight of the DAGs on n nodes follows from that on fewer (Robinson 1973), by the number k of nodes without
     children: ``a(n) = sum over k of (-1)^(k+1) C(n, k) (1 + odds)^(k (n - k)) a(n - k)``; so does its derivative.
-
-    Examples
-    --------
-    >>> round(expected_edges(2, 0.0), 6), round(expected_edges(5, 0.0), 3)  # two of the three DAGs on 2 nodes have one
-    (0.666667, 6.022)
     """
     step = float(np.logaddexp(0.0, log_odds))
     share = float(np.exp(log_odds - step))  # derivative of ln(1 + odds) by the log odds
@@ -53,15 +48,7 @@ def expected_edges(n_nodes: int, log_odds: float) -> float:
 
 
 def edge_log_odds(n_nodes: int, parents: float, counted: Counted) -> float:
-    """Return the log odds of an edge that give a column so many parents on average, at most what fits.
-
-    Examples
-    --------
-    >>> round(edge_log_odds(3, 0.5, "orders"), 6)  # an order leaves 3 edges, of which 1.5 are there
-    0.0
-    >>> round(expected_edges(10, edge_log_odds(10, 1.0, "DAGs")), 6)
-    10.0
-    """
+    """Return the log odds of an edge that give a column so many parents on average, at most what fits."""
     pairs = comb(n_nodes, 2)
     edges = min(parents * n_nodes, MOST_LINKED * pairs)
     if counted == "orders":
@@ -74,13 +61,7 @@ def edge_log_odds(n_nodes: int, parents: float, counted: Counted) -> float:
 
 
 def nearest(parents: float) -> float:
-    """Return the one of the equally likely numbers of parents that is nearest, by its logarithm.
-
-    Examples
-    --------
-    >>> nearest(1.3), nearest(0.0)
-    (1.0, 0.125)
-    """
+    """Return the one of the equally likely numbers of parents that is nearest, by its logarithm."""
     return min(EXPECTED_PARENTS, key=lambda one: abs(log(one) - log(max(parents, EXPECTED_PARENTS[0]))))
 
 

@@ -39,13 +39,6 @@ def by_sums(logs: Floats, dag: Bools, parents: float | None) -> tuple[Floats, st
     logs : (d, 2^(d-1)) log evidence of each family.
     dag : the best one: without a stated number of parents, the search for that number begins at its edges.
     parents : expected number of parents of a column; None: the table decides.
-
-    Examples
-    --------
-    >>> logs = np.log([[1.0, 1.0], [1.0, 2.0]])  # two columns; the second one prefers to have the first as its parent
-    >>> probability, prior = by_sums(logs, np.array([[False, True], [False, False]]), parents=0.25)
-    >>> probability.round(3).tolist(), prior
-    ([[0.0, 0.4], [0.2, 0.0]], '0.25 parents per column expected, as stated; otherwise uniform over DAGs')
     """
     d = len(logs)
     counted: Counted = "DAGs" if d <= MAX_DAG_SUM else "orders"
@@ -75,13 +68,7 @@ def words(parents: float, why: str, over: str) -> str:
 
 
 def sum_inside(logs: Floats) -> Floats:
-    """Return the log of the summed weight of each node's families inside each set, both (d, 2^(d-1)).
-
-    Examples
-    --------
-    >>> sum_inside(np.log([[1.0, 3.0], [1.0, 1.0]])).round(6).tolist()
-    [[0.0, 1.386294], [0.0, 0.693147]]
-    """
+    """Return the log of the summed weight of each node's families inside each set, both (d, 2^(d-1))."""
     return _core.sum_inside(np.ascontiguousarray(logs), available())
 
 
@@ -94,11 +81,6 @@ def edge_sums(logs: Floats, counted: Counted = "DAGs") -> Floats:
     DAG on its set, and at most 2^d terms of alternating sign cancel. Or every order counts once, so that a DAG has the
     weight of its orders (Koivisto & Sood 2004). What passes through each A_j, the summed weight of its families inside
     a set, is the derivative of the log of the total by the log of A_j, by the same recursion backwards.
-
-    Examples
-    --------
-    >>> edge_sums(np.log([[1.0, 1.0], [1.0, 2.0]])).round(6).tolist()
-    [[0.0, 0.5], [0.25, 0.0]]
     """
     inside = sum_inside(logs)
     by_dags = counted == "DAGs"

@@ -63,15 +63,6 @@ class Resampling:
     strata : the experiment of each row: as many rows of each are drawn as it has.
     counts : how often each row of the table occurred, for ``"counted"``: a resample says how often it is drawn.
     drawn : so many resamples were drawn when the rows were read, of which only sums are known.
-
-    Examples
-    --------
-    >>> [len(rows) for rows, _ in Resampling(2, "subsample").draws(n_rows=9, seed=0)]
-    [4, 4]
-    >>> Resampling(kind="block", block=20).check(n_rows=10)
-    Traceback (most recent call last):
-        ...
-    drbo.errors.SettingsError: block must be in 1..10, the number of rows, got 20 (omit block, ...)
     """
 
     n: int = 100
@@ -209,17 +200,7 @@ class RowDraws(Sequence[tuple[Rows, int]]):
 
 @dataclass(frozen=True)
 class KeptResamples:
-    """A file of finished resamples: a bootstrap that was stopped, or wants more of them, goes on from there.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     kept = KeptResamples(Path(folder) / "resamples.json", key="data and seed")
-    ...     kept.save([Refitted(MarkedGraph.of([[0, 1], [0, 0]], ["a", "b"]))])
-    ...     len(kept.load(["a", "b"])), len(KeptResamples(kept.path, key="other data").load(["a", "b"]))
-    (1, 0)
-    """
+    """A file of finished resamples: a bootstrap that was stopped, or wants more of them, goes on from there."""
 
     path: Path
     key: str  # of all that decides the graphs; a file with another key is not used

@@ -21,11 +21,6 @@ def warm_searches(n_nodes: int, n_rows: int) -> int:
     """Return from how many orders a table is searched again: that of the graph, and with few cells an unrelated one.
 
     With many rows and columns, a short search from an unrelated order finds nothing better than that from the graph.
-
-    Examples
-    --------
-    >>> warm_searches(100, 400), warm_searches(20, 1000), warm_searches(100, 1000)
-    (2, 2, 1)
     """
     return 1 if n_nodes > MOST_COLD and n_rows >= MANY_ROWS else 2
 

@@ -129,15 +129,7 @@ def codes(name: str, values: Floats) -> list[TableProblem]:
 
 
 def number_markers(name: str, values: Floats) -> list[TableProblem]:
-    """Name numbers such as -99 that stand for a missing value: several cells, far from all others.
-
-    Examples
-    --------
-    >>> number_markers("wage", np.array([12.0, 15, -99, 20, 31, -99, 18]))[0].marker
-    '-99'
-    >>> number_markers("balance", np.array([12.0, 15, -99, 20, -31, -99, 18]))
-    []
-    """
+    """Name numbers such as -99 that stand for a missing value: several cells, far from all others."""
     found = []
     marks = np.isin(values, MARKERS)
     rest = values[~marks]
@@ -167,15 +159,7 @@ def text_markers(name: str, levels: Iterable[str]) -> list[TableProblem]:
 
 
 def ordered_text(name: str, levels: Iterable[str]) -> list[TableProblem]:
-    """Name labels that have an order: numbered ones, and the words of common scales.
-
-    Examples
-    --------
-    >>> ordered_text("health", ["2_Fair", "1_Good", "3_Poor"])[0].remedy
-    '1_Good<2_Fair<3_Poor'
-    >>> ordered_text("mood", ["often", "Never", "sometimes"])[0].remedy
-    'Never<sometimes<often'
-    """
+    """Name labels that have an order: numbered ones, and the words of common scales."""
     labels = [level for level in levels if level.strip().lower() not in NO_VALUE]
     order = _by_number(labels) or _by_scale(labels)
     if len(labels) < MIN_LEVELS or not order or any("<" in label or label != label.strip() for label in labels):

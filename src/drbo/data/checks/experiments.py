@@ -37,14 +37,7 @@ class KnownTarget:
 
 @dataclass(frozen=True, eq=False)
 class Experiments:
-    """The experiment of every row, and what is known about the targets.
-
-    Examples
-    --------
-    >>> found = Experiments(np.array([0, 0, 1]), ("control", "heated"), (KnownTarget("heated", "temperature"),))
-    >>> found.counts.tolist(), found.take(np.array([2, 0])).codes.tolist()
-    ([2, 1], [1, 0])
-    """
+    """The experiment of every row, and what is known about the targets."""
 
     codes: Indices  # (n,) place of each row's experiment in labels
     labels: tuple[str, ...]  # the control first
@@ -157,13 +150,7 @@ def _labels(found: list[str], column: str, control: str) -> tuple[str, ...]:
 
 
 def known_targets(targets: Any, labels: Iterable[str], names: list[str]) -> tuple[KnownTarget, ...]:
-    """Return known targets, given as a mapping of experiments to columns, or to kinds by column, or as a data frame.
-
-    Examples
-    --------
-    >>> [one.kind for one in known_targets({"a": ["x", "y"], "b": {"x": "hard"}}, "cab", ["x", "y"])]
-    ['soft', 'soft', 'hard']
-    """
+    """Return known targets, given as a mapping of experiments to columns, or to kinds by column, or as a data frame."""
     control, *others = labels
     found = [KnownTarget(str(e), str(column), kind) for e, column, kind in _listed(targets)]
     for one in found:
@@ -216,13 +203,7 @@ def _listed(targets: Any) -> list[tuple[Any, Any, Any]]:
 
 
 def plain_targets(targets: Any) -> dict[str, dict[str, str]] | None:
-    """Return targets in one of the accepted forms as a mapping that JSON knows.
-
-    Examples
-    --------
-    >>> plain_targets({"a": "x"})
-    {'a': {'x': 'soft'}}
-    """
+    """Return targets in one of the accepted forms as a mapping that JSON knows."""
     if targets is None:
         return None
     return plain_known(KnownTarget(str(label), str(column), kind) for label, column, kind in _listed(targets))

@@ -62,13 +62,7 @@ def split_groups(frame: "pd.DataFrame", groups: Any) -> tuple["pd.DataFrame", In
 
 
 def in_larger_groups(codes: Indices) -> Bools:
-    """Return (n,) True for rows that are not alone in their group; refuse groups with nothing to compare.
-
-    Examples
-    --------
-    >>> in_larger_groups(np.array([0, 0, 1, 2, 2, 2, 2, 2])).tolist()
-    [True, True, False, True, True, True, True, True]
-    """
+    """Return (n,) True for rows that are not alone in their group; refuse groups with nothing to compare."""
     sizes = np.bincount(codes)
     kept: Bools = sizes[codes] > 1
     if np.count_nonzero(sizes) == 1:
@@ -139,13 +133,7 @@ STEADY = "never changes within a group, so it is constant once group means are r
 
 
 def one_left_out(codes: Indices, rng: np.random.Generator) -> Indices:
-    """Return the rows without one of each group: as many as the table is worth, for a test that takes no weights.
-
-    Examples
-    --------
-    >>> one_left_out(np.array([0, 0, 1, 1, 1]), np.random.default_rng(0)).tolist()
-    [1, 3, 4]
-    """
+    """Return the rows without one of each group: as many as the table is worth, for a test that takes no weights."""
     order = rng.permutation(len(codes))
     _, first = np.unique(codes[order], return_index=True)
     return np.delete(np.arange(len(codes)), order[first]).astype(np.intp)
@@ -155,13 +143,6 @@ def steps_within(table: Statistics) -> Floats:
     """Return how far each row is from the first of its group, in the units of the given table up to one factor.
 
     A column of few values has few such steps, while it has many values once the group means are removed.
-
-    Examples
-    --------
-    >>> table = Statistics.from_array([[0.0, 7.0], [1.0, 4.0], [1.0, 2.0], [1.0, 1.0], [0.0, 0.5]])
-    >>> found, _ = within_groups(table, np.array([0, 0, 0, 1, 1]))
-    >>> steps_within(found)[:, 0].tolist()
-    [0.0, 1.0, 1.0, 0.0, -1.0]
     """
     assert table.groups is not None
     assert table.weights is not None

@@ -30,14 +30,7 @@ def table_policy(policy: str) -> Any:
 
 
 def missing_cells(frame: "pd.DataFrame") -> Bools:
-    """Return (n, d) True for cells without a value: NaN, None, NaT, and text of blanks alone.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> missing_cells(pd.DataFrame({"a": [1.0, None], "b": ["x", " "]})).tolist()
-    [[False, False], [True, True]]
-    """
+    """Return (n, d) True for cells without a value: NaN, None, NaT, and text of blanks alone."""
     import pandas as pd
 
     found: Bools = np.asfortranarray(frame.isna().to_numpy())  # read column by column
@@ -54,13 +47,6 @@ def without_markers(frame: "pd.DataFrame", markers: Sequence[str], notes: list[s
     """Return a table without the cells that mean that a value is missing; what was found is added to the notes.
 
     A column of text whose other cells are all numbers is one of numbers then.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"wage": [12.0, -99, 15], "dose": ["5", "*", "7"], "arm": ["a", "b", "*"]})
-    >>> without_markers(frame, ["*", "-99"], []).to_dict("list")
-    {'wage': [12.0, nan, 15.0], 'dose': [5.0, nan, 7.0], 'arm': ['a', 'b', nan]}
     """
     import pandas as pd
 
@@ -113,14 +99,7 @@ def refuse(frame: "pd.DataFrame", missing: Bools) -> None:
 
 
 def complete_rows(frame: "pd.DataFrame") -> Bools:
-    """Return (n,) True for rows in which no cell is missing; an error where fewer than 3 are left.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> complete_rows(pd.DataFrame({"a": [1.0, None, 3.0, 4.0]})).tolist()
-    [True, False, True, True]
-    """
+    """Return (n,) True for rows in which no cell is missing; an error where fewer than 3 are left."""
     missing = missing_cells(frame)
     kept: Bools = np.asarray(~missing.any(axis=1))
     if kept.sum() < MIN_ROWS and missing.any():
@@ -133,15 +112,7 @@ def complete_rows(frame: "pd.DataFrame") -> Bools:
 
 
 def note(frame: "pd.DataFrame", missing: Bools, policy: str) -> str:
-    """Return what a policy does with the missing cells of a table, and what it takes for granted.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"a": [1.0, None, 3.0, 4.0]})
-    >>> note(frame, missing_cells(frame), "drop")
-    'missing="drop": dropped 1 of 4 rows; valid only if values are missing completely at random (MCAR)'
-    """
+    """Return what a policy does with the missing cells of a table, and what it takes for granted."""
     return said(policy, len(frame), int(missing.any(axis=1).sum()), int(missing.sum()))
 
 

@@ -25,13 +25,6 @@ def checked_sums(
 
     The policies are those of a fit; ``missing="em"`` needs the patterns of missing cells, which a stream sums up and a
     file of moments does not have.
-
-    Examples
-    --------
-    >>> x = np.random.default_rng(0).normal(size=(50, 2))
-    >>> table, notes = checked_sums(Statistics.from_sums(Sums.of_rows(["a", "b"], x)))
-    >>> table.n_rows, table.n
-    (0, 50)
     """
     notes = list(check_missing(table, missing))
     if notes and missing == "em" and "categorical" in table.kinds:

@@ -49,13 +49,7 @@ def checked_weights(weights: Any, n_rows: int) -> Floats:
 
 
 def weights_in_words(weights: Floats) -> str:
-    """Return what weights do to a table; for those that are no counts, what they are worth (Kish 1965).
-
-    Examples
-    --------
-    >>> weights_in_words(np.array([1.0, 2.0, 3.0]))
-    'sample weights: 3 rows count as 6'
-    """
+    """Return what weights do to a table; for those that are no counts, what they are worth (Kish 1965)."""
     words = f"sample weights: {len(weights)} rows count as {weights.sum():.6g}"
     if (weights == np.round(weights)).all():
         return words

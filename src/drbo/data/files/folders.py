@@ -19,13 +19,7 @@ OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def refuse_link(path: Path) -> Path:
-    """Return a path inside the folder of a run; refuse a link, which whoever made the folder may have put there.
-
-    Examples
-    --------
-    >>> refuse_link(Path("run") / "checkpoint").as_posix()
-    'run/checkpoint'
-    """
+    """Return a path inside the folder of a run; refuse a link, which whoever made the folder may have put there."""
     if _is_link(path):
         raise ResultError(
             f"{path} is a link, and links inside the folder of a run are not followed",
@@ -40,15 +34,7 @@ def _is_link(path: Path) -> bool:
 
 
 def other_owner(folder: Path) -> str:
-    """Return the name of the user that a folder belongs to, if that is another one; root may do anything anyway.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as name:
-    ...     other_owner(Path(name))
-    ''
-    """
+    """Return the name of the user that a folder belongs to, if that is another one; root may do anything anyway."""
     if not hasattr(os, "getuid") or (owner := folder.stat().st_uid) in (os.getuid(), 0):
         return ""
     try:
@@ -68,19 +54,7 @@ def private() -> Iterator[None]:
 
 
 class Inside:
-    """A folder held open: files in it, and in folders inside it, are found by name and are never links.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as name, Inside(Path(name)) as folder:
-    ...     _ = (Path(name) / "old.csv").write_text("a,b")
-    ...     aside = folder.fresh(".aside-")
-    ...     with folder.inner(aside) as other:
-    ...         folder.move("old.csv", other)
-    ...         folder.names() == [aside], other.names()
-    (True, ['old.csv'])
-    """
+    """A folder held open: files in it, and in folders inside it, are found by name and are never links."""
 
     def __init__(self, path: Path, within: int | None = None) -> None:
         self.path = path

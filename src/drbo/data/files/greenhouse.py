@@ -40,14 +40,7 @@ SEED = 0
 
 
 def greenhouse() -> tuple[Floats, tuple[str, ...]]:
-    """Return the readings, with three decimals and the columns in alphabetical order, and the day of each row.
-
-    Examples
-    --------
-    >>> values, days = greenhouse()
-    >>> values.shape, days.count("A")
-    ((900, 12), 100)
-    """
+    """Return the readings, with three decimals and the columns in alphabetical order, and the day of each row."""
     rng = np.random.default_rng(SEED)
     parts = [_day(rng, ORDINARY_ROWS), *(_day(rng, CHANGED_ROWS, changed) for changed in CHANGED.values())]
     order = [list(MECHANISMS).index(name) for name in sorted(MECHANISMS)]

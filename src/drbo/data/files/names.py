@@ -8,13 +8,7 @@ from drbo.errors import ResultError
 
 
 def check_names(names: Sequence[str] | None, d: int) -> tuple[str, ...]:
-    """Return d unique names; x0, x1, ... where there are none.
-
-    Examples
-    --------
-    >>> check_names(None, 2)
-    ('x0', 'x1')
-    """
+    """Return d unique names; x0, x1, ... where there are none."""
     if names is None:
         return tuple(f"x{j}" for j in range(d))
     found = tuple(names)

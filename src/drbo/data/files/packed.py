@@ -32,16 +32,7 @@ _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 @dataclass(frozen=True)
 class InputLimit:
-    """How much a table may unpack to: ``max_bytes`` in all, and a packed one ``ratio`` times its size.
-
-    Examples
-    --------
-    >>> limit = InputLimit.of(None)
-    >>> limit.room(packed=1000) == FREE_BYTES, limit.room(packed=10**7) == 100 * 10**7
-    (True, True)
-    >>> InputLimit.of(10**9).room(packed=1)
-    1000000000
-    """
+    """How much a table may unpack to: ``max_bytes`` in all, and a packed one ``ratio`` times its size."""
 
     max_bytes: int = MAX_INPUT
     ratio: float = MAX_RATIO

@@ -33,16 +33,7 @@ READERS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 def loaded(reader: str) -> Callable[..., Iterator[Columns]]:
-    """Return a reader, with all that it needs loaded; it yields the columns of the table, all rows at once or pieces.
-
-    Examples
-    --------
-    >>> import sqlite3, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder, sqlite3.connect(Path(folder) / "t.db") as database:
-    ...     done = database.executescript("CREATE TABLE t (a, b); INSERT INTO t VALUES (1, 2), (3, 4)")
-    ...     [list(columns) for columns in loaded("sqlite")(Path(folder) / "t.db", [], InputLimit(), table="")]
-    [['a', 'b']]
-    """
+    """Return a reader, with all that it needs loaded; it yields the columns of the table, whole or in pieces."""
     place, modules = READERS[reader]
     module, _, name = place.partition(":")
     read = getattr(import_module(module), name)

@@ -23,13 +23,7 @@ class EncodingError(DataError):
 
 
 def checked_encoding(name: str) -> str:
-    """Return the usual name of an encoding, or refuse one that Python does not know as text.
-
-    Examples
-    --------
-    >>> checked_encoding("Windows-1252"), checked_encoding("UTF8")
-    ('cp1252', 'utf-8')
-    """
+    """Return the usual name of an encoding, or refuse one that Python does not know as text."""
     try:
         found = codecs.lookup(name)
         b"a".decode(found.name, "replace")  # refuses what does not turn bytes into text, such as rot13
@@ -41,13 +35,7 @@ def checked_encoding(name: str) -> str:
 
 
 def encoding_of(head: bytes) -> str:
-    r"""Return the encoding that the first bytes of a text file show: UTF-8, unless they are UTF-16.
-
-    Examples
-    --------
-    >>> encoding_of("a,b\n".encode()), encoding_of("a,b\n".encode("utf-16")), encoding_of("a,b\n".encode("utf-16-be"))
-    ('utf-8', 'utf-16', 'utf-16-be')
-    """
+    r"""Return the encoding that the first bytes of a text file show: UTF-8, unless they are UTF-16."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     halves = head[0:2000:2], head[1:2000:2]  # the letters of most languages have a zero in one of two bytes
@@ -73,13 +61,7 @@ def as_utf8(pieces: Iterator[bytes], encoding: str, what: str) -> Iterator[bytes
 
 
 def separator_of(head: str) -> str:
-    r"""Return what cuts the lines of a text into the same number of cells, two or more; the comma where nothing does.
-
-    Examples
-    --------
-    >>> separator_of("height, cm;weight\n1,80;75\n"), separator_of("a|b\n1|2\n"), separator_of("a b\n1  2\n")
-    (';', '|', ' ')
-    """
+    r"""Return what cuts the lines of a text into the same number of cells, two or more; else the comma."""
     counted = {mark: _cell_counts(head, mark) for mark in SEPARATORS}
     for mark, counts in counted.items():
         if min(counts) > 1 and len(set(counts)) == 1:
@@ -99,13 +81,7 @@ def _cell_counts(head: str, mark: str) -> list[int]:
 
 
 def single_spaced(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    r"""Yield text whose columns are aligned by spaces with one space between two cells.
-
-    Examples
-    --------
-    >>> b"".join(single_spaced(iter([b"  a   b\n  1 ", b"  20  \n"])))
-    b'a b\n1 20\n'
-    """
+    r"""Yield text whose columns are aligned by spaces with one space between two cells."""
     held, begins = b"", True  # blanks at the end of the piece before; whether a line begins
     for piece in pieces:
         text = (b"" if begins and not held else held) + piece

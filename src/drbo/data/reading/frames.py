@@ -22,11 +22,6 @@ def as_frame(data: Any) -> "pd.DataFrame":
 
     Takes pandas and polars frames, pyarrow tables, 2-D arrays and lists of rows. Columns of arrays and lists are
     called x0, x1, ...; other labels become strings.
-
-    Examples
-    --------
-    >>> as_frame([[1, "a"], [2, "b"]]).columns.tolist()
-    ['x0', 'x1']
     """
     import pandas as pd
 
@@ -139,12 +134,6 @@ def cells_as_frame(
     """Return rows as a frame; their names are in the first row with two cells, above that are titles.
 
     Columns without any cell and rows without any cell are left out.
-
-    Examples
-    --------
-    >>> frame = cells_as_frame([["Table 1", None], ["a", "b"], [1, 2.5], [None, None]], "t", header=True, notes=[])
-    >>> frame.to_dict("list")
-    {'a': [1], 'b': [2.5]}
     """
     filled = [row for row in rows if any(cell is not None for cell in row)]
     used = [j for j in range(len(rows[0]) if rows else 0) if any(row[j] is not None for row in filled)]

@@ -58,13 +58,7 @@ _WHOLE, _PIECES = f"{_TRUST}raise the limit with max_input=..., or convert it to
 
 
 def limits_of(size: int, limit: InputLimit) -> ChildLimits:
-    """Return what a reader of a file of so many bytes may take.
-
-    Examples
-    --------
-    >>> limits_of(10_000, InputLimit()).memory // 2**20, limits_of(10_000, InputLimit()).seconds
-    (768, 9)
-    """
+    """Return what a reader of a file of so many bytes may take."""
     room = limit.room(size)
     memory = BASE_MEMORY + COPIES * room
     with suppress(AttributeError, ValueError, OSError):  # systems that do not say

@@ -49,15 +49,6 @@ def written_numbers(texts: Sequence[str], decimal: str | None = None, most: str 
     texts : different texts, none of them blank.
     decimal : the decimal mark, if it is known.
     most : the decimal mark where both are possible, as in 1,250.
-
-    Examples
-    --------
-    >>> written_numbers(["1.234,5 €", "12,25 €"]).values
-    {'1.234,5 €': 1234.5, '12,25 €': 12.25}
-    >>> written_numbers(["1,250", "?"]).values
-    {'1,250': 1250.0, '?': nan}
-    >>> written_numbers(["12", "twelve"]) is None
-    True
     """
     if any(len(text) > LONGEST for text in texts):
         return None

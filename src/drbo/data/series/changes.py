@@ -23,15 +23,7 @@ CHANCE = float(np.log(20))
 
 
 class TimeChange(NamedTuple):
-    """A function of time, or a few of them that go together.
-
-    Examples
-    --------
-    >>> TimeChange("step", 3).columns(np.arange(6), 0).ravel().tolist()
-    [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]
-    >>> TimeChange("season", 7).words
-    'a season of 7 steps'
-    """
+    """A function of time, or a few of them that go together."""
 
     kind: Literal["line", "step", "season"]
     at: int = 0  # the first time of a step, or the steps of a season
@@ -63,15 +55,7 @@ def changes_of(
     ticks: Ints,  # (n,)
     known: Floats,  # (n, k) functions of time that are taken out anyway, a constant first
 ) -> list[TimeChange]:
-    """Return the functions of time that explain more of a column, given its own past, than chance does.
-
-    Examples
-    --------
-    >>> x = np.random.default_rng(0).normal(size=201)
-    >>> x[120:] += 3.0
-    >>> changes_of([np.column_stack([x[1:], x[:-1]])], np.arange(1, 201), np.ones((200, 1)))
-    [TimeChange(kind='step', at=120, row=0)]
-    """
+    """Return the functions of time that explain more of a column, given its own past, than chance does."""
     tried = _tried(ticks)
     if not tried:
         return []

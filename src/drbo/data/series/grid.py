@@ -26,15 +26,7 @@ class Grid(NamedTuple):
 
 
 def grid_of(instants: Instants, units: Indices) -> Grid | None:
-    """Return the regular grid that moments lie on, those of each unit by themselves; None: there is none.
-
-    Examples
-    --------
-    >>> days = np.array(["2021-01-31", "2021-02-28", "2021-04-30"], dtype="datetime64[s]").astype(float)
-    >>> found = grid_of(Instants(days, True), np.zeros(3, dtype=np.intp))
-    >>> found.step, (found.ticks - found.ticks[0]).tolist()
-    ('1 month', [0, 1, 3])
-    """
+    """Return the regular grid that moments lie on, those of each unit by themselves; None: there is none."""
     if not instants.are_dates:
         exact = _equal(instants.values, units, EXACT)
         found = exact or _equal(instants.values, units, LOOSE)

@@ -18,13 +18,7 @@ def is_large(n_rows: int, n_columns: int) -> bool:
 
 
 def row_blocks(n_rows: int) -> Iterator[slice]:
-    """Yield the rows of a table, some at a time.
-
-    Examples
-    --------
-    >>> [part.stop - part.start for part in row_blocks(BLOCK_ROWS + 5)]
-    [16384, 5]
-    """
+    """Yield the rows of a table, some at a time."""
     yield from (slice(start, min(start + BLOCK_ROWS, n_rows)) for start in range(0, n_rows, BLOCK_ROWS))
 
 

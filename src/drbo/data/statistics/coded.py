@@ -36,14 +36,7 @@ def levels_of(source: Source, first: "pd.DataFrame") -> dict[str, tuple[str, ...
 
 
 def codes_of(column: "pd.Series[Any]", levels: Sequence[str], where: str) -> Floats:
-    """Return the place of each cell among the categories; NaN where it is missing.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> codes_of(pd.Series(["b", None, "a"]), ("a", "b"), "block 1").tolist()
-    [1.0, nan, 0.0]
-    """
+    """Return the place of each cell among the categories; NaN where it is missing."""
     import pandas as pd
 
     missing = column.isna().to_numpy()
@@ -59,13 +52,7 @@ def codes_of(column: "pd.Series[Any]", levels: Sequence[str], where: str) -> Flo
 
 @dataclass(frozen=True, eq=False)
 class Indicators:
-    """Numbers as they are, and for every category but the last of its column whether a row has it.
-
-    Examples
-    --------
-    >>> Indicators((None, ("a", "b", "c")))(np.array([[0.5, 1.0], [0.1, 2.0]])).tolist()
-    [[0.5, 0.0, 1.0], [0.1, 0.0, 0.0]]
-    """
+    """Numbers as they are, and for every category but the last of its column whether a row has it."""
 
     levels: tuple[tuple[str, ...] | None, ...]
 

@@ -23,14 +23,7 @@ ROWS = 2**14  # of a block
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Mean, covariance (divided by n, not n - 1), and how many rows stand behind them.
-
-    Examples
-    --------
-    >>> found = moments(np.array([[0.0, 0.0], [2.0, 1.0]]), weights=np.array([3.0, 1.0]))
-    >>> found.mean.tolist(), found.covariance.tolist(), found.n
-    ([0.5, 0.25], [[0.75, 0.375], [0.375, 0.1875]], 4.0)
-    """
+    """Mean, covariance (divided by n, not n - 1), and how many rows stand behind them."""
 
     mean: Floats  # (d,)
     covariance: Floats  # (d, d)
@@ -64,13 +57,6 @@ def moments(
     The effective number of rows is the harmonic mean of the numbers of rows in which two columns are seen together,
     over all pairs: a correlation seen in :math:`n_{ij}` rows has a variance of about :math:`1 / n_{ij}`, and
     :math:`1 / n` is the mean of these. Without missing cells it is the number of rows.
-
-    Examples
-    --------
-    >>> x = np.array([[1.0, 2.0], [2.0, 4.0], [3.0, 6.0], [4.0, np.nan]])
-    >>> found = moments(x)
-    >>> found.mean.round(4).tolist(), found.n
-    ([2.5, 5.0], 3.0)
     """
     seen = ~np.isnan(values)
     weight = np.ones(len(values)) if weights is None else np.asarray(weights, dtype=np.float64)

@@ -27,13 +27,6 @@ def edge_weights(
 
     ``values`` is the table (n, d), its moments, or its covariance matrix (d, d) if ``covariance`` is True. The
     regressions have an intercept. A parent that is a linear combination of stronger parents has the weight 0.
-
-    Examples
-    --------
-    >>> x = np.array([0.0, 1.0, 2.0, 3.0])
-    >>> raw, standardised = edge_weights(np.column_stack([x, 5 - 2 * x]), [[0, 1], [0, 0]])
-    >>> float(raw[0, 1].round(9)), float(standardised[0, 1].round(9))
-    (-2.0, -1.0)
     """
     graph = check_dag(dag)
     if isinstance(values, Moments):
@@ -156,13 +149,6 @@ def slopes(
     """Return the slopes of a least-squares regression with an intercept.
 
     None: there are too few rows for it, or columns of the design repeat each other.
-
-    Examples
-    --------
-    >>> x = np.arange(8.0)
-    >>> found = slopes(2 * x + np.array([1, -1, 1, -1, -1, 1, -1, 1]), x[:, None])
-    >>> [round(float(part[0]), 2) for part in (found.values, found.plain, found.robust)]
-    [2.0, 0.18, 0.24]
     """
     weights = np.ones(len(outcome)) if weights is None else weights
     x = np.column_stack([design, np.ones(len(outcome))])

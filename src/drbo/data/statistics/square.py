@@ -22,14 +22,7 @@ _most: ContextVar[float] = ContextVar("most", default=np.inf)  # bytes
 
 @contextmanager
 def within(max_memory: float) -> Iterator[None]:
-    """Hold matrices in files, inside the context, where eight of them take more than so many GiB.
-
-    Examples
-    --------
-    >>> with within(1e-6):
-    ...     type(square(50).base).__name__
-    'memmap'
-    """
+    """Hold matrices in files, inside the context, where eight of them take more than so many GiB."""
     token = _most.set(max_memory * 2**30)
     try:
         yield
@@ -68,13 +61,7 @@ def add_products(total: Floats, rows: Floats) -> None:
 
 
 def rearranged(matrix: Floats, columns: Indices) -> Floats:
-    """Return ``matrix[np.ix_(columns, columns)]``.
-
-    Examples
-    --------
-    >>> rearranged(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, 0])).tolist()
-    [[4.0, 3.0], [2.0, 1.0]]
-    """
+    """Return ``matrix[np.ix_(columns, columns)]``."""
     found = square(len(columns))
     for part in steps(len(columns)):
         np.take(matrix[columns[part]], columns, axis=1, out=found[part])
@@ -93,13 +80,7 @@ def takes_steps(d: int) -> bool:
 
 
 def steps(d: int) -> Iterator[slice]:
-    """Yield the rows of a matrix (d, d), as many at a time as make a step; the deadline ends it after the first one.
-
-    Examples
-    --------
-    >>> list(steps(1_000)), len(list(steps(10_000)))
-    ([slice(0, 1000, None)], 6)
-    """
+    """Yield the rows of a matrix (d, d), as many at a time as make a step; the deadline ends it after the first one."""
     width = max(1, STEP // max(1, d))
     for start in range(0, d, width):
         if start:

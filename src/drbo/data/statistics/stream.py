@@ -24,13 +24,7 @@ Spread = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], Iterable[Any]
 
 
 def in_turn(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[Any]:
-    """Call a function here, with one argument after the other.
-
-    Examples
-    --------
-    >>> list(in_turn(pow, [(2, 3), (2, 4)]))
-    [8, 16]
-    """
+    """Call a function here, with one argument after the other."""
     yield from (work(*arguments[number]) for number in range(len(arguments)))
 
 

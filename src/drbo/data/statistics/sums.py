@@ -178,13 +178,6 @@ def summed(
 
     ``see`` is shown the complete rows of every block, with the row of the file at which it begins (the first one of all
     at ``place``), and ``incomplete`` every block with a missing cell. ``resampled`` adds up resamples of the rows.
-
-    Examples
-    --------
-    >>> x = np.random.default_rng(0).normal(size=(500, 3))
-    >>> one, many = summed("abc", [x]), summed("abc", [x[:7], x[7:300], x[300:]])
-    >>> bool((one.products == many.products).all())
-    True
     """
     total = _nothing(names)
     with one_blas_thread():
@@ -202,24 +195,12 @@ def summed(
 
 
 def block_rows(n_columns: int) -> int:
-    """Return the number of rows of a block: it depends on the columns alone.
-
-    Examples
-    --------
-    >>> block_rows(10), block_rows(1_000), block_rows(10_000)
-    (16384, 2097, 1250)
-    """
+    """Return the number of rows of a block: it depends on the columns alone."""
     return max(n_columns // COLUMNS_PER_ROW, min(MOST_ROWS, BLOCK_CELLS // max(1, n_columns)))
 
 
 def describing_rows(n_columns: int) -> int:
-    """Return how many rows describe a table of so many columns.
-
-    Examples
-    --------
-    >>> describing_rows(10), describing_rows(10_000)
-    (200000, 40000)
-    """
+    """Return how many rows describe a table of so many columns."""
     return max(DESCRIBED_CELLS // max(1, n_columns), DESCRIBED_ROWS, DESCRIBED_PER_COLUMN * n_columns)
 
 

@@ -17,13 +17,7 @@ FAR_OUT = 3.0
 
 
 def standardized(values: Floats) -> Floats:
-    """Return the columns with mean 0 and variance 1; a constant column becomes 0, a missing cell stays NaN.
-
-    Examples
-    --------
-    >>> standardized(np.array([[1.0, 5.0], [3.0, 5.0]])).tolist()
-    [[-1.0, 0.0], [1.0, 0.0]]
-    """
+    """Return the columns with mean 0 and variance 1; a constant column becomes 0, a missing cell stays NaN."""
     if np.isnan(values).any():
         centred = values - np.nanmean(values, axis=0)
         deviation = np.nanstd(centred, axis=0)
@@ -39,12 +33,6 @@ def unit_free(values: Floats) -> Floats:
 
     The rounding errors of other units sit in the digits that are cut off; left in, they decide ties, and from there on
     a search takes another way.
-
-    Examples
-    --------
-    >>> x = np.random.default_rng(0).normal(size=(100, 2))
-    >>> bool((unit_free(x) == unit_free(x * [0.03, 700.0])).all())
-    True
     """
     rounded: Floats = np.round(standardized(values), UNIT_DIGITS)
     return rounded
@@ -54,13 +42,6 @@ def normal_scores(column: npt.ArrayLike, weights: npt.ArrayLike | None = None) -
     """Return the standard normal quantiles of a column's ranks; equal values share the mean of their ranks.
 
     A row of weight w counts as w equal rows.
-
-    Examples
-    --------
-    >>> np.round(normal_scores([5.0, 100.0, 6.0]), 3).tolist()
-    [-0.967, 0.967, 0.0]
-    >>> np.round(normal_scores([5.0, 6.0], weights=[3, 1]), 3).tolist()
-    [-0.319, 1.15]
     """
     x = np.asarray(column, dtype=np.float64)
     _, place, counts = np.unique(x, return_inverse=True, return_counts=True)
@@ -72,13 +53,7 @@ def normal_scores(column: npt.ArrayLike, weights: npt.ArrayLike | None = None) -
 
 
 def ranked(values: Floats, categorical: Sequence[int] = (), weights: npt.ArrayLike | None = None) -> Floats:
-    """Return the table with the normal scores of every numeric column in its place; the deadline ends a large one.
-
-    Examples
-    --------
-    >>> ranked(np.array([[1.0, 0.0], [9.0, 1.0], [3.0, 0.0]]), categorical=[1]).round(2).tolist()
-    [[-0.97, 0.0], [0.97, 1.0], [0.0, 0.0]]
-    """
+    """Return the table with the normal scores of every numeric column in its place; the deadline ends a large one."""
     kept, columns = set(categorical), list[Floats]()
     for j, column in enumerate(values.T):
         if is_large(*values.shape):
@@ -93,11 +68,6 @@ def winsorized(values: npt.ArrayLike) -> Floats:
     A Gaussian likelihood pays any price for one wild value: without this an isolated outlier "proves" an edge.
     Fences are three interquartile ranges outside the quartiles: two in a million values of a Gaussian column. A column
     with half of its values equal has no spread to measure by and stays as it is.
-
-    Examples
-    --------
-    >>> winsorized([[0.0], [1.0], [2.0], [3.0], [100.0]]).ravel().tolist()
-    [0.0, 1.0, 2.0, 3.0, 9.0]
     """
     array = np.asarray(values, dtype=np.float64)
     pulled: Floats = np.clip(array, *far_out(array))

@@ -49,13 +49,7 @@ Notes = Mapping[tuple[int, int], Mapping[str, Any]]
 
 
 def printable(name: str) -> str:
-    r"""Return a name that cannot disturb a terminal or a picture: control characters are written out.
-
-    Examples
-    --------
-    >>> printable("dose [µg]"), printable("a\nb")
-    ('dose [µg]', 'a\\nb')
-    """
+    r"""Return a name that cannot disturb a terminal or a picture: control characters are written out."""
     return name if name.isprintable() else name.encode("unicode_escape").decode()
 
 
@@ -66,13 +60,7 @@ def to_networkx(
     standardised_weights: npt.ArrayLike | None = None,
     notes: Notes | None = None,
 ) -> "nx.DiGraph[str]":
-    """Return a DiGraph with all names as nodes, and the notes and weights of the edges as their attributes.
-
-    Examples
-    --------
-    >>> list(to_networkx([[0, 1], [0, 0]], ["a", "b"], weights=[[0, 2.5], [0, 0]]).edges(data=True))
-    [('a', 'b', {'weight': 2.5})]
-    """
+    """Return a DiGraph with all names as nodes, and the notes and weights of the edges as their attributes."""
     import networkx as nx
 
     matrix = np.asarray(dag) != 0
@@ -94,13 +82,7 @@ def edge_table(
     standardised_weights: npt.ArrayLike | None = None,
     directed: npt.ArrayLike | None = None,
 ) -> "pd.DataFrame":
-    """Return one row per edge: source, target, the weights that were given, directed.
-
-    Examples
-    --------
-    >>> edge_table([[0, 1], [0, 0]], ["a", "b"], weights=[[0, 2.5], [0, 0]]).to_dict("records")
-    [{'source': 'a', 'target': 'b', 'weight': 2.5, 'directed': True}]
-    """
+    """Return one row per edge: source, target, the weights that were given, directed."""
     import pandas as pd
 
     matrix = np.asarray(dag) != 0
@@ -186,14 +168,7 @@ def csv_bytes(rows: Iterable[Sequence[Any]], *, guarded: bool = False) -> bytes:
 
 
 def frame_bytes(frame: "pd.DataFrame") -> bytes:
-    """Return a data frame as CSV; the deadline is looked at between pieces of it.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame_bytes(pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}))
-    b'a,b\\n1,x\\n2,y\\n'
-    """
+    """Return a data frame as CSV; the deadline is looked at between pieces of it."""
     rows, pieces = max(1, CELLS // max(1, frame.shape[1])), list[str]()
     for start in range(0, max(1, len(frame)), rows):
         current().check()

@@ -76,12 +76,6 @@ def draw(
     weak : (d, d) True for edges that may not be there: drawn with dashes.
     path : file to write (png, svg, pdf). Without it and without ``ax``, the figure is one of pyplot's.
     ax : axes to draw into; the picture is scaled to fit.
-
-    Examples
-    --------
-    >>> axes = draw([[0, 1], [0, 0]], names=["rain", "wet $treet"], weights=[[0, 0.8], [0, 0]], ax=Figure().subplots())
-    >>> [text.get_text() for text in axes.texts]
-    ['rain', 'wet $treet', 'positive', 'line width: absolute standardised weight']
     """
     masks = {"undirected": undirected, "assumed": assumed, "weak": weak}
     dag, labels, values, kinds = _shown(graph, *_parts(graph, names, weights, masks))
@@ -163,12 +157,6 @@ def plot_compare(
     truth : (d, d) the true DAG; its causes stand above its effects.
     names : one per node; those of the Result where it is one.
     path, ax : as in :func:`draw`.
-
-    Examples
-    --------
-    >>> axes = plot_compare([[0, 1], [0, 0]], [[0, 0], [1, 0]], names=["a", "b"], ax=Figure().subplots())
-    >>> [text.get_text() for text in axes.texts]
-    ['a', 'b', 'reversed (drawn as learned): 1']
     """
     if isinstance(learned, Result):
         names = learned.names if names is None else names

@@ -30,13 +30,7 @@ OTHER_WIDTH, WIDE_WIDTH = 800, 1_000
 
 
 def label(name: str) -> str:
-    """Return a name as it is shown in a picture: one line, not too long.
-
-    Examples
-    --------
-    >>> label("a very long name of a column in a table")
-    'a very long n…n in a table'
-    """
+    """Return a name as it is shown in a picture: one line, not too long."""
     text = printable(name)
     if len(text) <= MAX_LABEL:
         return text
@@ -85,11 +79,6 @@ def knots(route: Floats) -> tuple[Floats, Floats, Floats]:
     """Return (across, down, slopes) of the cubic pieces of a smooth line through a route; y falls all the way.
 
     The line is steep where it meets a node, and steeper where it passes between two: it must not touch them.
-
-    Examples
-    --------
-    >>> [part.tolist() for part in knots(np.array([[0.0, 0.0], [10.0, -40.0]]))]
-    [[0.0, 10.0], [-0.0, 40.0], [0.25, 0.25]]
     """
     across, down = route[:, 0], -route[:, 1]
     steps = np.diff(down)
@@ -113,14 +102,7 @@ def _inner_slopes(steps: Floats, slopes: Floats) -> Floats:
 
 
 def cubic(knots: Floats, values: Floats, slopes: Floats, places: Floats) -> Floats:
-    """Return the piecewise cubic with these values and slopes at its knots.
-
-    Examples
-    --------
-    >>> knots = np.array([0.0, 1.0, 3.0])
-    >>> cubic(knots, knots**3, 3 * knots**2, np.array([0.5, 2.0, 3.0])).tolist()
-    [0.125, 8.0, 27.0]
-    """
+    """Return the piecewise cubic with these values and slopes at its knots."""
     piece = np.clip(np.searchsorted(knots, places, side="right") - 1, 0, len(knots) - 2)
     length = np.diff(knots)[piece]
     t = (places - knots[piece]) / length

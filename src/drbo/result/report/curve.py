@@ -83,13 +83,7 @@ def _ticks(low: float, high: float, most: int = 5) -> list[float]:
 
 
 def _short(value: float) -> str:
-    """Return a number for a tick: thousands and millions by letter.
-
-    Examples
-    --------
-    >>> _short(-12500.0), _short(2.5), _short(3e6)
-    ('−12.5k', '2.5', '3M')
-    """
+    """Return a number for a tick: thousands and millions by letter."""
     size = abs(value)
     for limit, letter in ((1e6, "M"), (1e4, "k")):
         if size >= limit:

@@ -127,13 +127,7 @@ def _difference(ends: list[tuple[str, str] | None]) -> str:
 
 
 def _marks(ends: tuple[str, str]) -> str:
-    """Return the marks of an edge between two names.
-
-    Examples
-    --------
-    >>> _marks(("circle", "solid")), _marks(("none", "none"))
-    ('o→', '—')
-    """
+    """Return the marks of an edge between two names."""
     if ends == ("none", "none"):
         return "—"
     left = {"none": "—", "circle": "o"}.get(ends[0], "←")

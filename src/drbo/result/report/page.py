@@ -84,13 +84,7 @@ def notebook_html(result: Result) -> str:
 
 
 def embedded(value: Any) -> str:
-    r"""Return JSON that no HTML parser can mistake for markup.
-
-    Examples
-    --------
-    >>> embedded({"name": "</script><b>&"})
-    '{"name": "\\u003c/script\\u003e\\u003cb\\u003e\\u0026"}'
-    """
+    r"""Return JSON that no HTML parser can mistake for markup."""
     text = json.dumps(_without_controls(value), allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -138,13 +132,7 @@ def graph_data(drawing: Drawing, content: Content) -> dict[str, Any]:
 
 
 def setting_rows(settings: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the settings with their meanings, those that differ from the default first.
-
-    Examples
-    --------
-    >>> setting_rows({"max_evals": 2000, "paper": {"dropout": 0.3}})[0]["name"]
-    'dropout'
-    """
+    """Return the settings with their meanings, those that differ from the default first."""
     known, rows = public_settings(), []
     flat = {name: value for name, value in settings.items() if name not in ("paper", "parts")}
     for name, value in (flat | settings.get("paper", {})).items():

@@ -184,13 +184,7 @@ def _next(result: Result, edges: list[EdgeDirection]) -> tuple[str, ...]:
 
 
 def listed(parts: list[str]) -> str:
-    """Return parts as one phrase, the later ones only counted.
-
-    Examples
-    --------
-    >>> listed(["a", "b"]), listed(["a", "b", "c", "d", "e"])
-    ('a and b', 'a, b, c and 2 more')
-    """
+    """Return parts as one phrase, the later ones only counted."""
     shown, more = parts[:NAMED], len(parts) - NAMED
     ends = [*shown, f"{more} more"] if more > 0 else shown
     return " and ".join([", ".join(ends[:-1]), ends[-1]]) if len(ends) > 1 else ends[0]

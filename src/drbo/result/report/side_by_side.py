@@ -56,13 +56,7 @@ def _placed(result: Result, place: list[int]) -> Bools:
 
 
 def _union(first: Bools, second: Bools) -> Bools:
-    """Return the links of both graphs without cycles: as in the first, and as in the second where that is possible.
-
-    Examples
-    --------
-    >>> _union(np.array([[0, 1], [0, 0]], dtype=bool), np.array([[0, 0], [1, 0]], dtype=bool)).tolist()
-    [[False, True], [False, False]]
-    """
+    """Return the links of both graphs without cycles: as in the first, and as in the second where that is possible."""
     later = np.argsort(topological_order(second))  # the place of each node in the second
     left = first.sum(axis=0)
     ready = [(int(later[k]), k) for k in np.flatnonzero(left == 0).tolist()]

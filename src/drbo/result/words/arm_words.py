@@ -17,13 +17,7 @@ MOST_DECIMALS = 6
 
 
 def amounts(values: Sequence[float], low: float, high: float, *, share: bool) -> list[str]:
-    """Return numbers with as many decimals as an interval supports; shares as percentages, without the sign.
-
-    Examples
-    --------
-    >>> amounts([-0.0771, -0.1312], -0.1312, -0.0229, share=True), amounts([1234.5678], 1100, 1300, share=False)
-    (['-7.7', '-13.1'], ['1,235'])
-    """
+    """Return numbers with as many decimals as an interval supports; shares as percentages, without the sign."""
     scale = 100 if share else 1
     half = scale * (high - low) / 2
     decimals = 2 if half <= 0 else min(max(1 - floor(log10(half)), 0), MOST_DECIMALS)

@@ -21,25 +21,13 @@ KNOWLEDGE = (
 
 
 def sign_of(source: int, target: int) -> str:
-    """Return the sign between two names for the marks at both ends.
-
-    Examples
-    --------
-    >>> sign_of(CIRCLE, ARROW), sign_of(ARROW, ARROW), sign_of(TAIL, ARROW)
-    ('o->', '<->', '-->')
-    """
+    """Return the sign between two names for the marks at both ends."""
     left, right = {CIRCLE: "o", ARROW: "<", TAIL: "-"}, {CIRCLE: "o", ARROW: ">", TAIL: "-"}
     return f"{left[source]}-{right[target]}"
 
 
 def meaning(marks: tuple[int, int], source: str, target: str, *, visible: bool) -> str:
-    """Return what an edge with these marks, at its source and at its target, says.
-
-    Examples
-    --------
-    >>> meaning((ARROW, ARROW), "a", "b", visible=False)
-    "Neither of 'a' and 'b' causes the other; something not in the table is involved."
-    """
+    """Return what an edge with these marks, at its source and at its target, says."""
     if marks[0] == ARROW and marks[1] != ARROW:
         return meaning(marks[::-1], target, source, visible=visible)
     also = "no hidden cause of both is possible" if visible else "something not in the table may cause both as well"
@@ -57,13 +45,7 @@ def meaning(marks: tuple[int, int], source: str, target: str, *, visible: bool) 
 
 
 def mark_notes(drawn: Mapping[tuple[int, int], tuple[EndLook, EndLook]]) -> list[str]:
-    """Return the legend of a picture: what the marks in it mean.
-
-    Examples
-    --------
-    >>> mark_notes({(0, 1): ("circle", "solid")})
-    ['circle: the data do not tell whether this end is an arrow']
-    """
+    """Return the legend of a picture: what the marks in it mean."""
     ends = [frozenset(pair) for pair in drawn.values()]
     looks = frozenset().union(*ends)
     both = any("none" not in pair and "circle" not in pair for pair in ends)

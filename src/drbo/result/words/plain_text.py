@@ -6,13 +6,7 @@ from collections.abc import Iterable, Sequence
 
 
 def plain(text: str, keep: str = "") -> str:
-    r"""Return text that cannot disturb a terminal: characters that do not print are written out.
-
-    Examples
-    --------
-    >>> plain("a\x1b[31mb"), plain("dose [µg]"), plain("a\nb", keep="\n")
-    ('a\\x1b[31mb', 'dose [µg]', 'a\nb')
-    """
+    r"""Return text that cannot disturb a terminal: characters that do not print are written out."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
@@ -47,13 +41,7 @@ def shell_line(words: Iterable[str]) -> str:
 
 
 def quoted(word: str) -> str:
-    r"""Return a word for the shell; bytes that are no UTF-8 and what cannot be printed are written out.
-
-    Examples
-    --------
-    >>> print(quoted("a,b"), quoted("two words"), quoted("red\x1b[31m"))
-    a,b 'two words' $'red\x1b[31m'
-    """
+    r"""Return a word for the shell; bytes that are no UTF-8 and what cannot be printed are written out."""
     try:
         word.encode()
     except UnicodeEncodeError:

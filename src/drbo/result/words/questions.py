@@ -22,12 +22,6 @@ def questions(directions: Sequence[EdgeDirection], *, in_python: bool = False) -
 
     Arrows that the noise check contradicts come first, then other assumed ones, then open ones; at most three are
     asked about.
-
-    Examples
-    --------
-    >>> edge = EdgeDirection("rain", "wet", "assumed", "", False, "The score prefers this direction.", None, None)
-    >>> print(questions([edge])[0][:55])
-    Which of 'rain' and 'wet' can be a cause of the other?
     """
     unknown = [one for one in directions if one.direction != "supported"]
     unknown.sort(key=lambda one: (not one.contradicted, one.direction == "open"))

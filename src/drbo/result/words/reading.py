@@ -216,13 +216,7 @@ ARROWS = "drbo.result.words.arrow_reading:ArrowReading"
 
 
 def tiers_of(knowledge: Knowledge, names: tuple[str, ...]) -> Indices | None:
-    """Return the tier of every variable, or None where not all have one.
-
-    Examples
-    --------
-    >>> tiers_of(Knowledge(tiers=[["a"], ["b", "c"]]), ("a", "c")).tolist()
-    [0, 1]
-    """
+    """Return the tier of every variable, or None where not all have one."""
     place = {name: k for k, tier in enumerate(knowledge.tiers) for name in tier}
     if not names or not all(name in place for name in names):
         return None

@@ -78,14 +78,7 @@ def rows_in_words(result: "Result") -> str:
 
 
 def counted(directions: "Sequence[EdgeDirection]") -> str:
-    """Return how many directions are supported, on which grounds, assumed and open.
-
-    Examples
-    --------
-    >>> from drbo.claims.directions import EdgeDirection
-    >>> counted([EdgeDirection("a", "b", "supported", "class", False, "", None, None)] * 2)
-    '2 supported (2 class), 0 assumed, 0 open'
-    """
+    """Return how many directions are supported, on which grounds, assumed and open."""
     kinds = Counter(one.direction for one in directions)
     grounds = Counter(one.ground.replace("-", " ") for one in directions if one.direction == "supported")
     listed = ", ".join(f"{count} {ground}" for ground, count in sorted(grounds.items()))

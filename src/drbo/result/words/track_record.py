@@ -9,15 +9,7 @@ FILE = Path(__file__).with_name("track_record.json")
 
 
 def track_record(ground: str) -> str:
-    """Return the record of a ground in words; empty: there is none.
-
-    Examples
-    --------
-    >>> track_record("given")
-    ''
-    >>> track_record("class").endswith("point the right way")
-    True
-    """
+    """Return the record of a ground in words; empty: there is none."""
     right, total = counts(ground)
     return f"{right} of {total} such arrows in real tables with known answers point the right way" if total else ""
 

@@ -32,16 +32,7 @@ CPU_CELL = 4
 
 @dataclass(frozen=True, eq=False)
 class ParentSets:
-    """Families sorted by their parents: one kernel matrix serves all children of a parent set.
-
-    Examples
-    --------
-    >>> sets = ParentSets.of(Families.from_sets(3, [(2, (0,)), (1, (0,)), (0, (1, 2))]))
-    >>> sets.parents.astype(int).tolist(), sets.children.tolist()
-    ([[0, 1, 1], [1, 0, 0]], [[0, 3], [2, 1]])
-    >>> sets.children[sets.row, sets.column].tolist()
-    [2, 1, 0]
-    """
+    """Families sorted by their parents: one kernel matrix serves all children of a parent set."""
 
     parents: Bools  # (S, d)
     children: Indices  # (S, C); free places hold d

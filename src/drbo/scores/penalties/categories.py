@@ -41,12 +41,6 @@ def chance_gamma(kind: type[Score], table: Statistics, ess: float = 1.0) -> floa
     Gamma is at least 0.5. Names of levels and the order of rows and columns do not matter; for ``mixed``, columns with
     a level of one or two rows are left out. None: the score is not one of categories, or the table is too large to be
     shuffled or has too few rows.
-
-    Examples
-    --------
-    >>> coins = Statistics.from_array(np.random.default_rng(0).integers(2, size=(60, 40)))
-    >>> chance_gamma(BDeu, coins) > 0.5
-    True
     """
     n = table.n_rows if table.weights is None else round(float(table.weights.sum()))
     d = table.n_columns

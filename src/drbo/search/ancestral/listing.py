@@ -32,13 +32,6 @@ def proved(
 
     Graphs that score up to ``reach`` prices less are looked at, so that no lead is larger; without reach, only those
     that would replace it.
-
-    Examples
-    --------
-    >>> scores = DistrictScores(np.array([[1.0, 0.6], [0.6, 1.0]]), n_rows=100, price=np.log(100))
-    >>> found = proved(scores, Mag.of([[0, 0], [0, 0]]), np.zeros((2, 2), dtype=bool))
-    >>> found.graph.n_edges, round(found.gain, 2), round(found.lead, 2)
-    (1, 40.02, 4.61)
     """
     own, gain = scores.total(graph), 0.0
     enough = max(least * scores.price, NEUTRAL)

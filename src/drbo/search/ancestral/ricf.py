@@ -93,13 +93,7 @@ class DistrictScores:
 
 
 def changed(graph: Mag, i: int, j: int, kind: int) -> Mag:
-    """Return the graph with another edge between two nodes.
-
-    Examples
-    --------
-    >>> changed(Mag.of(np.zeros((2, 2))), 0, 1, BACKWARD).directed.astype(int).tolist()
-    [[0, 0], [1, 0]]
-    """
+    """Return the graph with another edge between two nodes."""
     directed, both = graph.directed.copy(), graph.bidirected.copy()
     directed[i, j], directed[j, i] = kind == FORWARD, kind == BACKWARD
     both[i, j] = both[j, i] = kind == BOTH

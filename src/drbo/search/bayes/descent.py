@@ -28,13 +28,6 @@ def descend(
 
     Each function has its own steps, those of L-BFGS (Nocedal & Wright 2006, section 7.2) cut to the bounds; where one
     leads up, a shorter one is tried next.
-
-    Examples
-    --------
-    >>> goal = np.array([[0.5, -3.0], [2.0, 0.1]])
-    >>> cost = lambda at: (((at - goal) ** 2).sum(axis=1), 2 * (at - goal))
-    >>> descend(cost, np.zeros((2, 2)), np.full(2, -1.0), np.full(2, 1.0), 20).round(6).tolist()
-    [[0.5, -1.0], [1.0, 0.1]]
     """
     here = np.clip(first, low, high)
     value, slope = cost(here)

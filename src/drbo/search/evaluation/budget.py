@@ -11,14 +11,7 @@ NO_LIMIT = 2**62
 
 @dataclass(frozen=True)
 class Budget:
-    """The limits of a search, with d local scores counted as one evaluation.
-
-    Examples
-    --------
-    >>> budget = Budget(n_nodes=5, max_evals=10, max_local=30)
-    >>> budget.total, budget.families_left(n_evals=2, n_local=10), budget.is_spent(2, 10), budget.is_spent(2, 10, 4)
-    (6, 20, False, True)
-    """
+    """The limits of a search, with d local scores counted as one evaluation."""
 
     n_nodes: int
     max_evals: int | None = None  # None: evaluations are counted, not limited

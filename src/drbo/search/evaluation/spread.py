@@ -40,13 +40,6 @@ def spread(work: Callable[..., Any], arguments: Sequence[tuple[Any, ...]], execu
 
     The function, with the data in it, is sent to a worker once. What a worker loses when it dies is given to another
     one; a task that is lost MAX_LOSSES times ends it all with a :class:`WorkerError`.
-
-    Examples
-    --------
-    >>> from concurrent.futures import ThreadPoolExecutor
-    >>> with ThreadPoolExecutor(2) as executor:
-    ...     list(spread(pow, [(2, 3), (2, 4), (2, 5)], executor))
-    [8, 16, 32]
     """
     try:
         blob = pickle.dumps(work, protocol=pickle.HIGHEST_PROTOCOL)

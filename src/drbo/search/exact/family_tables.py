@@ -58,13 +58,7 @@ class FamilyTables:
 
 
 def sets_of(n_nodes: int, node: int, part: slice = slice(None)) -> Ints:
-    """Return the set of parents, as a bit mask of all nodes, behind each column of a node's row, or some of them.
-
-    Examples
-    --------
-    >>> sets_of(3, 1).tolist()
-    [0, 1, 4, 5]
-    """
+    """Return the set of parents, as a bit mask of all nodes, behind each column of a node's row, or some of them."""
     columns = np.arange(*part.indices(1 << (n_nodes - 1)))
     low = (1 << node) - 1
     return (columns & low) | ((columns & ~low) << 1)

@@ -39,13 +39,7 @@ def expand(
 
 
 def pack(masks: Masks, members: Ints) -> Masks:
-    """Return the bits of some members, in their order, as small sets.
-
-    Examples
-    --------
-    >>> pack(np.array([0b10100], dtype=np.uint64), np.array([2, 0, 4])).tolist()
-    [5]
-    """
+    """Return the bits of some members, in their order, as small sets."""
     packed = np.zeros_like(masks)
     for bit, member in enumerate(members.astype(np.uint64)):
         packed |= ((masks >> member) & np.uint64(1)) << np.uint64(bit)

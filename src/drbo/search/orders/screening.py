@@ -35,13 +35,7 @@ class Lists(NamedTuple):
 
 
 def n_candidates(n_nodes: int) -> int:
-    """Return how many of the most correlated columns a node considers.
-
-    Examples
-    --------
-    >>> n_candidates(1_000), n_candidates(10_000)
-    (80, 112)
-    """
+    """Return how many of the most correlated columns a node considers."""
     return PER_DOUBLING * (n_nodes - 1).bit_length()
 
 

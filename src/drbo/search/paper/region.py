@@ -20,14 +20,7 @@ SOBOL_MAX_DIM = torch.quasirandom.SobolEngine.MAXDIM
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Vectors near a centre, kept as what differs from it.
-
-    Examples
-    --------
-    >>> moved = Candidates(torch.zeros(3), torch.tensor([[1, 3]]), torch.tensor([[0.5, 0.0]]))
-    >>> moved.vectors().tolist()
-    [[0.0, 0.5, 0.0]]
-    """
+    """Vectors near a centre, kept as what differs from it."""
 
     center: Tensor  # (dim,)
     coordinate: Tensor  # (C, room) int32: moved coordinates; dim in places that are free
@@ -76,13 +69,6 @@ class TrustRegion:
 
     A candidate takes each coordinate from a scrambled Sobol point of the cube with probability
     ``moved_coordinates / dim`` and from the centre otherwise; at least one coordinate always moves.
-
-    Examples
-    --------
-    >>> region = TrustRegion(dim=4, settings=Settings().with_(region_failures=1))
-    >>> region.update(improved=False)
-    >>> region.length
-    0.5
     """
 
     dim: int

@@ -25,14 +25,7 @@ TIER_STEP = 3.0
 
 
 def latin_hypercube(n: int, dim: int, rng: np.random.Generator) -> Tensor:
-    """Return n vectors (n, dim) in [-1, 1], evenly spread along every coordinate (paper, App. C.1).
-
-    Examples
-    --------
-    >>> points = latin_hypercube(4, 3, np.random.default_rng(0))
-    >>> sorted(((points[:, 0] + 1) * 2).int().tolist())
-    [0, 1, 2, 3]
-    """
+    """Return n vectors (n, dim) in [-1, 1], evenly spread along every coordinate (paper, App. C.1)."""
     unit = qmc.LatinHypercube(dim, rng=rng).random(n)
     return torch.as_tensor(2 * unit - 1, dtype=torch.float32)
 
@@ -158,13 +151,6 @@ class LowRankSpace(Space):
 
     The dimension is d (1 + k). With k < d - 1 not every DAG has a vector: at most k + 1 generic vectors have pairwise
     negative products, so a graph with a larger independent set is out of reach before pruning.
-
-    Examples
-    --------
-    >>> space = LowRankSpace(3, rank=1)
-    >>> vector = torch.tensor([[0.1, 0.9, 0.5, 1.0, 1.0, -1.0]])
-    >>> space.decode(vector)[0].int().tolist()
-    [[0, 1, 0], [0, 0, 0], [0, 0, 0]]
     """
 
     def __init__(self, n_nodes: int, rank: int = 8, constraints: Constraints | None = None) -> None:
@@ -221,13 +207,6 @@ class FullRankSpace(Space):
     """Vec2DAG: potentials p and one number per pair: edge i -> j iff ``p_i < p_j`` and ``E_ij > 0``.
 
     The dimension is d (d + 1) / 2, and every DAG has a vector (Duong et al. 2024, Theorem 1).
-
-    Examples
-    --------
-    The paper's example: p = [-1, 3, 2] and E = [[0, 2, -4], [0, 0, 7], [0, 0, 0]] give 1 -> 2 <- 3.
-
-    >>> FullRankSpace(3).decode(torch.tensor([[-1.0, 3.0, 2.0, 2.0, -4.0, 7.0]]))[0].int().tolist()
-    [[0, 1, 0], [0, 0, 0], [0, 1, 0]]
     """
 
     def __init__(self, n_nodes: int, constraints: Constraints | None = None) -> None:
