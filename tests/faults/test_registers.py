@@ -55,7 +55,7 @@ FUZZED = {
     "drbo.data.reading.numpy_file:NumpySource": "npz",
 }
 #: A command that ends before a limit of a hundredth of a second has to do nothing but print.
-QUICK = ("init", "schema", "datasets", "export", "simulate", "compare", "report", "lag")
+QUICK = ("init", "schema", "datasets", "export", "simulate", "compare", "report", "lag", "mcp")
 
 
 @pytest.mark.parametrize("route", ROUTES)
@@ -188,6 +188,7 @@ CALLS = {
     "init": "OUT.toml",
     "schema": "",
     "studio": "TABLE -o OUT --no-browser",
+    "mcp": "",
 }
 
 

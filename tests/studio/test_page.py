@@ -3,7 +3,10 @@
 import json
 import time
 from pathlib import Path
+from urllib.request import urlopen
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from tests.studio.conftest import Browser
@@ -79,7 +82,12 @@ def test_a_session_from_a_messy_table_to_its_command(browser, studio, place: Pat
     # Look: why an edge is there. Then forbid it: the price and the new graph.
     page.run("void drbo.cy.edges()[0].emit('tap')")
     assert page.run("document.querySelectorAll('#details-list dt').length") > 3
+    page.until("document.querySelectorAll('#scatter circle').length > 100")
+    assert "in standard deviations" in page.text("#scatter figcaption")
     title = page.text("#details-title")
+    page.run("document.querySelector('#version-name').value = '<i>first</i>'")
+    page.click("#keep button")
+    page.until("document.querySelector('#version-list').textContent.includes('<i>first</i>: the last one')")
     page.click("[data-mark='forbid']")
     page.until("!document.querySelector('#price').hidden")
     page.until("document.querySelector('#price-words').textContent.includes('costs')")
@@ -93,9 +101,13 @@ def test_a_session_from_a_messy_table_to_its_command(browser, studio, place: Pat
     opened.post("edit", {"do": "undo"})
     page.until("!document.querySelector('#statements').textContent.includes('no direct cause')")
     page.until(IDLE)
+    page.until("document.querySelector('#beside').href.endsWith('compare?a=0&b=')")
+    with urlopen(page.run("document.querySelector('#beside').href"), timeout=PATIENCE) as answer:
+        assert b"&lt;i&gt;first&lt;/i&gt;" in answer.read()
     if not page.run("document.querySelector('#ask').hidden"):
+        page.run("document.querySelector('#sure').value = '60'")
         page.click("#only-a")
-        page.until("document.querySelector('#statements').textContent.includes('no direct cause')")
+        page.until("document.querySelector('#statements').textContent.includes('60% sure')")
         page.until(IDLE)
     assert browser.complaints == []
     command, state = page.text("#command"), opened.state()
@@ -110,6 +122,48 @@ def test_a_session_from_a_messy_table_to_its_command(browser, studio, place: Pat
     assert page.text("#command") == command
     assert page.run("document.documentElement.scrollWidth") <= 390
     assert [one["words"] for one in again.state()["statements"]] == [one["words"] for one in state["statements"]]
+
+
+def test_a_search_is_stopped_and_continued(browser, studio, place: Path):
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(400, 60))
+    for k in range(2, 60):
+        x[:, k] += 0.5 * x[:, k - 1] + 0.5 * x[:, k - 2]
+    pd.DataFrame(x).add_prefix("x").to_csv(place / "wide.csv", index=False)
+    page = Page(browser, studio("wide.csv", "-o", "wide").address)
+    page.until("document.querySelectorAll('#columns tbody tr').length === 60")
+    page.click("#fit")
+    page.until("document.querySelector('#progress').textContent.includes('evaluat')")
+    page.click("#stop")
+    page.until(IDLE)
+    assert not page.run("document.querySelector('#resume').hidden")
+    page.click("#resume")
+    page.until(f"{IDLE} && document.querySelector('#resume').hidden")
+    assert "edges" in page.text("#headline")
+    assert browser.complaints == []
+
+
+#: axe-core is not a part of drbo: make axe takes it from npm.
+AXE = Path(__file__).parents[2] / "build" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
+
+
+@pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not there: make axe takes it from npm")
+@pytest.mark.parametrize(("dark", "width"), [(False, 1400), (True, 1400), (False, 390)])
+def test_axe_finds_no_barrier(browser, studio, dark, width):
+    opened = studio("table.csv", "-o", "run")
+    page = Page(browser, opened.address, dark=dark, width=width)
+    page.until("document.querySelectorAll('#columns tbody tr').length === 5")
+    page.click("#solve")
+    page.until("document.querySelector('#columns tr.dropped') !== null")
+    page.click("#fit")
+    page.until(IDLE)
+    page.run("document.querySelector('#as-table').open = document.querySelector('#versions').open = true")
+    page.click("#edges tbody button")
+    page.until("!document.querySelector('#scatter').hidden")
+    page.run(AXE.read_text())
+    where = "done.violations.map((one) => [one.id, one.nodes.map((node) => node.html)])"
+    found = page.run(f"axe.run({{ resultTypes: ['violations'] }}).then((done) => {where})")
+    assert found == []
 
 
 def test_hostile_names_stay_text(browser, studio, place: Path):

@@ -18,6 +18,8 @@ EDITS = [
     {"do": "root", "name": "age"},
     {"do": "forbid", "a": "out", "b": "dose"},
     {"do": "require", "a": "dose", "b": "out"},
+    {"do": "outcome", "name": "out"},
+    {"do": "answer", "a": "age", "b": "out", "sure": 80},
 ]
 
 
@@ -43,7 +45,8 @@ def test_statements_are_saved_and_read():
     said = _said()
     assert Said.from_mapping(json.loads(json.dumps(said.to_mapping()))) == said
     assert said.knowledge.to_mapping() == {
-        "forbidden": [["out", "dose"]], "required": [["dose", "out"]], "tiers": [["age"], ["dose"]], "roots": ["age"],
+        "forbidden": [["out", "dose"], ["out", "age"]], "required": [["dose", "out"]],
+        "tiers": [["age"], ["dose"]], "roots": ["age"],
     }  # fmt: skip
     assert (said.design.groups, said.policy.missing, said.policy.types) == ("site", "drop", {"sex": "category"})
 
@@ -52,12 +55,33 @@ def test_a_column_that_is_left_out_takes_its_statements_along():
     said = _said().edited({"do": "drop", "name": "dose"})
     assert said.drop == ("id", "dose")
     assert (said.tiers, said.forbid, said.require) == ((("age",),), (), ())
+    left = said.edited({"do": "drop", "name": "out"})
+    assert (left.outcome, left.answers) == ("", ())
     assert said.edited({"do": "keep", "name": "dose"}).drop == ("id",)
 
 
 def test_require_and_forbid_replace_each_other():
     said = Said().edited({"do": "forbid", "a": "a", "b": "b"}).edited({"do": "require", "a": "a", "b": "b"})
     assert (said.forbid, said.require) == ((), (("a", "b"),))
+
+
+def test_an_answer_counts_unless_the_data_outvoted_it_and_one_about_the_same_pair_replaces_it():
+    asked = {"do": "answer", "a": "a", "b": "b", "sure": 80}
+    said = Said().edited(asked)
+    assert said.knowledge.forbidden == (("b", "a"),)
+    assert Said().edited(asked | {"used": False}).knowledge.forbidden == ()
+    assert "80% sure" in said.statements()[0]["words"]
+    turned = said.edited(asked | {"a": "b", "b": "a", "used": False})
+    assert [one.words for one in turned.answers] == [
+        "a is no direct cause of b: answered, 80% sure; outvoted by the data, and not used"
+    ]
+
+
+def test_randomised_columns_and_groups_are_refused_together():
+    said = Said().edited({"do": "randomised", "name": "arm"})
+    assert said.design.randomised == ("arm",)
+    with pytest.raises(DrboError):
+        said.edited({"do": "groups", "name": "site"})
 
 
 def test_remedies_are_statements():
@@ -79,6 +103,8 @@ def test_only_knowledge_leaves_the_table_as_it_is():
         {"do": "tier", "name": "x", "to": 9}, {"do": "tier", "name": "x", "to": True},
         {"do": "tier", "name": "", "to": 1},
         {"do": "root", "name": "x" * 2000}, {"do": "root", "name": "a\0b"}, {"do": "missing", "value": "guess"},
+        {"do": "answer", "a": "x", "b": "y", "sure": 50}, {"do": "answer", "a": "x", "b": "y"},
+        {"do": "answer", "a": "x", "b": "y", "sure": True}, {"do": "answer", "a": "x", "b": "y", "sure": 80, "used": 1},
         {"do": "na", "values": "x"}, {"do": "type", "name": "x", "type": 3},
     ],
 )  # fmt: skip
@@ -88,7 +114,16 @@ def test_what_is_no_edit_is_refused(edit):
 
 
 @pytest.mark.parametrize(
-    "content", [[], {"code": 1}, {"forbid": [["a"]]}, {"tiers": "ab"}, {"missing": 3}, {"require": [["a", "a"]]}]
+    "content",
+    [
+        [],
+        {"code": 1},
+        {"forbid": [["a"]]},
+        {"tiers": "ab"},
+        {"missing": 3},
+        {"require": [["a", "a"]]},
+        {"answers": [["a", "b", 80]]},
+    ],
 )
 def test_a_forged_state_is_refused(content):
     with pytest.raises(DrboError):

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from drbo.errors import SettingsError
-from drbo.studio import server
+from drbo.studio import requests, server
 from drbo.studio.server import application, listening
 
 TOKEN, HOST = "secret", "127.0.0.1:8000"
@@ -18,14 +18,11 @@ class Session:
     def __init__(self, folder: Path) -> None:
         self.folder, self.opened, self.edits = folder, [], []
 
-    def state(self) -> dict[str, Any]:
-        return {"table": "private"}
+    def state(self, viewed: int = -1) -> dict[str, Any]:
+        return {"table": "private"} if viewed == -1 else {"viewed": viewed}
 
     async def open(self, path: str) -> None:
         self.opened.append(path)
-
-    async def edit(self, body: Any) -> None:
-        self.edits.append(body)
 
     async def knowledge(self) -> str:
         return 'roots = ["a"]'
@@ -33,7 +30,18 @@ class Session:
     async def effect(self, source: str | None, target: str) -> str:
         return f"{source} on {target}"
 
-    ask = fit = stop = resume = take_dataset = edit
+    async def scatter(self, cause: str, effect: str) -> dict[str, Any]:
+        return {"given": [cause, effect]}
+
+    async def compare(self, numbers: tuple[int, int]) -> str:
+        if numbers != (0, -1):
+            raise SettingsError("there is no version <script>")
+        return "<html>both</html>"
+
+    async def edit(self, body: Any) -> None:
+        self.edits.append(body)
+
+    keep = ask = fit = stop = resume = take_dataset = edit
 
 
 def ask(session: Session, path: str, method: str = "GET", body: bytes | list[bytes] = b"", **headers: str) -> Any:
@@ -107,6 +115,18 @@ def test_the_own_page_may_ask_and_edit(session):
     assert session.edits == [{"do": "undo"}]
     answer = ask(session, f"/{TOKEN}/effect", "POST", b'{"source": null, "target": "y"}')[2]
     assert json.loads(answer) == {"words": "None on y"}
+    answer = ask(session, f"/{TOKEN}/scatter", "POST", b'{"cause": "x", "effect": "y"}')[2]
+    assert json.loads(answer) == {"given": ["x", "y"]}
+    assert json.loads(ask(session, f"/{TOKEN}/state?viewed=3")[2]) == {"viewed": 3}
+
+
+def test_two_versions_are_a_page_with_a_policy_of_its_own(session):
+    status, headers, body = ask(session, f"/{TOKEN}/compare?a=0&b=")
+    assert (status, body, headers["content-type"]) == (200, b"<html>both</html>", "text/html; charset=utf-8")
+    assert "frame-ancestors 'none'" in headers["content-security-policy"]
+    status, headers, body = ask(session, f"/{TOKEN}/compare?a=9&b=")
+    assert (status, headers["content-type"]) == (400, "text/plain; charset=utf-8")
+    assert ask(session, "/wrong/compare?a=0&b=")[0] == 404
 
 
 @pytest.mark.parametrize(
@@ -154,7 +174,7 @@ def test_a_file_of_another_kind_is_refused(session, name):
 def test_a_huge_table_is_refused_and_leaves_nothing(session, monkeypatch):
     status, *_ = ask(session, f"/{TOKEN}/table?name=x.csv", "POST", b"", content_length=str(2**30))
     assert status == 400
-    monkeypatch.setattr(server, "MAX_UPLOAD", 1000)
+    monkeypatch.setattr(requests, "MAX_UPLOAD", 1000)
     status, *_ = ask(session, f"/{TOKEN}/table?name=x.csv", "POST", [b"x" * 400] * 5)
     assert (status, session.opened, list(session.folder.iterdir())) == (400, [], [])
 

@@ -7,11 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from drbo.cli.studio_words import fit_words, python_code
 from drbo.errors import DrboError, SettingsError
-from drbo.studio.session import STATE, Session
+from drbo.studio.session import Session
+from drbo.studio.state_file import STATE
+from drbo.studio.tasks import STATED
 from tests.studio.conftest import SOURCE
 
 
@@ -93,6 +97,62 @@ def _check_reopened(before: dict) -> None:
             await session.close()
 
     asyncio.run(work())
+
+
+def _table_with_an_open_edge() -> None:
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(500, 3))
+    x[:, 2] += 0.8 * x[:, 0] + 0.8 * x[:, 1]
+    y = x[:, 2] + rng.normal(size=500)
+    pd.DataFrame(np.column_stack([x, y, y + rng.normal(size=500)]), columns=list("abcde")).to_csv("t.csv", index=False)
+
+
+def test_answers_are_weighed_and_versions_are_kept(place, monkeypatch):
+    monkeypatch.chdir(place)
+    monkeypatch.setenv("PYTHONPATH", str(SOURCE))
+    _table_with_an_open_edge()
+
+    async def work():
+        session = _session("t.csv")
+        try:
+            await session.open()
+            await _idle(session)
+            with pytest.raises(SettingsError, match="search first"):
+                await session.keep({"name": "early"})
+            await session.fit()
+            state = await _idle(session)
+            assert session._plain is not None
+            await session.keep({"name": "data alone"})
+            # An answer against what the data tell clearly is kept, and does not count.
+            await session.edit({"do": "answer", "a": "c", "b": "a", "sure": 80})
+            state = await _idle(session)
+            assert "the data outvote this answer" in state["edit"]["words"]
+            assert "outvoted" in state["statements"][0]["words"]
+            assert "--forbid" not in state["command_line"]
+            assert state["fitted"]
+            # Of somebody who is certain it counts, and what it makes of other arrows is marked.
+            await session.edit({"do": "answer", "a": "c", "b": "a", "sure": 100})
+            state = await _idle(session)
+            assert "--forbid 'a->c'" in state["command_line"]
+            for edge in state["view"]["graph"]["edges"]:
+                pair = [state["view"]["graph"]["nodes"][edge[end]]["name"] for end in ("source", "target")]
+                assert edge["direction"] != "supported" or pair in session._plain.supported
+            assert any(edge["direction"] == STATED for edge in state["view"]["graph"]["edges"])
+            await session.keep({"name": "as answered"})
+            page = await session.compare((0, 1))
+            assert "data alone" in page
+            await session.edit({"do": "version", "number": 0})
+            state = await _idle(session)
+            assert (state["statements"], state["at"], state["fitted"]) == ([], "data alone", True)
+            assert state["versions"][1] == {"name": "as answered", "parent": "data alone"}
+            assert session.state(state["viewed"])["view"] is None
+        finally:
+            await session.close()
+
+    asyncio.run(work())
+    again = _session("t.csv")
+    assert [one["name"] for one in again.state()["versions"]] == ["data alone", "as answered"]
+    assert again._plain is not None
 
 
 def test_a_state_of_another_table_or_a_forged_one_is_refused(place, monkeypatch):

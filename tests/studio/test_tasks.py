@@ -8,8 +8,8 @@ import pytest
 
 from drbo import DrBO
 from drbo.errors import DataError, KnowledgeError
-from drbo.studio.said import Said
-from drbo.studio.tasks import Desk, _settled
+from drbo.studio.said import Answered, Said
+from drbo.studio.tasks import STATED, Desk, _settled
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +48,13 @@ def test_a_view_a_price_an_effect_and_a_question(place):
     view = desk.view(str(place / "run"))
     assert [node["name"] for node in view["graph"]["nodes"]] == list("abcd")
     assert sum(view["kinds"].values()) == len(view["graph"]["edges"]) == 2
+    assert desk.supported() == []
+    picture = desk.scatter(path, said.to_mapping(), "a", "b")
+    assert (len(picture["points"]), set(picture["given"]) <= {"c"}) == (300, True)
+    with pytest.raises(DataError, match="no such edge"):
+        desk.scatter(path, said.to_mapping(), "a", "word")
+    folder = str(place / "run")
+    assert "<html" in desk.compare((folder, folder), ("first", "<script>"))
     question = desk.question([])
     assert {question["a"], question["b"]} <= set("abc")
     assert question["settles"] > 1
@@ -61,6 +68,27 @@ def test_a_view_a_price_an_effect_and_a_question(place):
     again = desk.price(path, said.to_mapping(), known.to_mapping())  # the edit back was overtaken
     assert again["price"] == pytest.approx(first["price"])
     assert "a -> c" in desk.effect(path, said.to_mapping(), "a", "c")
+
+
+def test_an_arrow_that_only_answers_support_is_marked(tmp_path):
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(400, 3))
+    x[:, 1] += x[:, 0]
+    x[:, 2] += x[:, 1]
+    known = Said(answers=(Answered("a", "b", 80, True),))
+    model = DrBO(score="bic-nv", random_state=0, knowledge=known.knowledge)
+    model.fit(pd.DataFrame(x, columns=list("abc"))).result_.save(tmp_path)
+    desk = Desk()
+    plain = desk.view(str(tmp_path))
+    supported = desk.supported()
+    assert ["a", "b"] in supported
+    for earned, marked in ((supported, 0), ([], len(supported))):
+        view = desk.view(str(tmp_path), earned)
+        assert view["kinds"].get(STATED, 0) == marked
+        assert view["kinds"]["supported"] == plain["kinds"]["supported"] - marked
+        edges = [edge for edge in view["graph"]["edges"] if edge["direction"] == STATED]
+        assert [edge["head"] for edge in edges] == ["hollow"] * marked
+        assert all("Without your answers" in edge["facts"][0][2] for edge in edges)
 
 
 def test_contradictions_and_strange_columns_are_refused(place):

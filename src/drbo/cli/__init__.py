@@ -27,6 +27,7 @@ from drbo.cli.commands.fit import fit
 from drbo.cli.commands.init import init
 from drbo.cli.commands.judge import judge
 from drbo.cli.commands.lag import lag
+from drbo.cli.commands.mcp import mcp
 from drbo.cli.commands.moments import moments
 from drbo.cli.commands.next import next_
 from drbo.cli.commands.report import report
@@ -169,5 +170,6 @@ for command in (
     datasets,
     init,
     schema,
+    mcp,
 ):
     main.add_command(timed(command))  # a new one obeys limits and signals, too

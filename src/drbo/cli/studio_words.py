@@ -24,14 +24,16 @@ def fit_words(table: str, said: "Said", folder: Path) -> list[str]:
         ("--types", as_list(f"{name}={kind}" for name, kind in said.types)),
         ("--na", as_list(said.na)),
         ("--groups", said.groups),
+        ("--outcome", said.outcome),
     ):
         words += [option, text] if text else []
+    words += [word for name in said.randomised for word in ("--randomised", name)]
     words += ["--missing", said.missing] if said.missing != "error" else []
-    names = [*said.roots, *(name for tier in said.tiers for name in tier)]
-    names += [name for pair in (*said.forbid, *said.require) for name in pair]
+    forbidden, names = said.knowledge.forbidden, [*said.roots, *(name for tier in said.tiers for name in tier)]
+    names += [name for pair in (*forbidden, *said.require) for name in pair]
     if any(AWKWARD.search(name) for name in names):
         return [*words, "--knowledge", str(_knowledge_file(said, folder))]
-    for option, pairs in (("--forbid", said.forbid), ("--require", said.require)):
+    for option, pairs in (("--forbid", forbidden), ("--require", said.require)):
         words += [word for a, b in pairs for word in (option, f"{a}->{b}")]
     words += ["--tiers", ";".join(",".join(tier) for tier in said.tiers)] if said.tiers else []
     return words + [word for name in said.roots for word in ("--root", name)]
@@ -57,7 +59,7 @@ def python_code(table: str, said: "Said") -> str:
     parts += (
         [f"knowledge=Knowledge({', '.join(f'{name}={value!r}' for name, value in known.items())})"] if known else []
     )
-    parts += [f"design=Design(groups={said.groups!r})"] if said.groups else []
+    parts += [f"design={said.design!r}"] if repr(said.design) != "Design()" else []
     parts += [f"policy=DataPolicy({', '.join(policy)})"] if policy else []
     names = ["DrBO", *(word for word in ("DataPolicy", "Design", "Knowledge") if any(word in part for part in parts))]
     drop = f", drop={list(said.drop)!r}" if said.drop else ""

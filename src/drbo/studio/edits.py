@@ -3,6 +3,7 @@
 Whatever needs a score is imported where it is used: a saved result opens without one.
 """
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -97,6 +98,21 @@ def price_words(price: float, evidence_scale: float | None) -> str:
     size = 2 * price / evidence_scale
     grade = next((f"{word} evidence against it" for least, word in GRADES if size > least), "hardly worth a mention")
     return f"costs {price:.3g}: {grade}"
+
+
+def outvoted(price: float, evidence_scale: float | None, sure: float) -> bool:
+    """Tell whether the data outvote a statement that is right with a probability: an edge prior with these odds.
+
+    The best graph under the statement then has a lower posterior than the best one without it.
+
+    Examples
+    --------
+    >>> outvoted(12.4, 2.0, 0.8), outvoted(2.0, 2.0, 0.8), outvoted(12.4, 2.0, 1.0)
+    (True, False, False)
+    """
+    if evidence_scale is None or sure >= 1:
+        return False
+    return price / evidence_scale > math.log(sure / (1 - sure))
 
 
 def moved(before: Bools, after: Bools, names: tuple[str, ...]) -> list[dict[str, str]]:

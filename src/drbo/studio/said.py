@@ -6,15 +6,43 @@ Everything here comes from a browser: names and values are checked before they a
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any, NamedTuple, get_args
 
 from drbo.design import DataPolicy, Design, Missing
 from drbo.errors import SettingsError
 from drbo.knowledge import Knowledge
 
 LONGEST_NAME, MOST_STATEMENTS = 1_000, 5_000
+#: Percentages at which somebody may be sure of an answer; at 100 no data outvote it.
+LEAST_SURE, SURE = 51, 100
+#: What says how the table is used; the rest is knowledge.
+TABLE = ("drop", "types", "na", "missing", "groups", "randomised", "outcome")
 #: How a statement about a pair is listed.
 PAIRS = {"forbid": "{0} is no direct cause of {1}", "require": "{0} is a direct cause of {1}"}
+
+
+class Answered(NamedTuple):
+    """What somebody answered: that of two columns only one can be a cause of the other, and how sure that is."""
+
+    cause: str
+    other: str
+    sure: int  # per cent
+    used: bool  # False: the data outvoted it
+
+    @property
+    def words(self) -> str:
+        """The answer as a statement."""
+        what = PAIRS["forbid"].format(self.other, self.cause)
+        return f"{what}: answered, {self.sure}% sure{'' if self.used else '; outvoted by the data, and not used'}"
+
+    @classmethod
+    def read(cls, parts: Any) -> "Answered":
+        """Read an answer that a browser or a file sent."""
+        ((cause, other, sure, used),) = _lists([parts], 4)
+        whole = isinstance(sure, int) and not isinstance(sure, bool) and LEAST_SURE <= sure <= SURE
+        if not whole or not isinstance(used, bool):
+            raise SettingsError(f"an answer is sure by {LEAST_SURE} to {SURE} per cent, got {sure!r:.80}")
+        return cls(checked_name(cause), checked_name(other), sure, used)
 
 
 @dataclass(frozen=True)
@@ -39,23 +67,26 @@ class Said:
     roots: tuple[str, ...] = ()
     forbid: tuple[tuple[str, str], ...] = ()
     require: tuple[tuple[str, str], ...] = ()
+    randomised: tuple[str, ...] = ()
+    outcome: str = ""
+    answers: tuple["Answered", ...] = ()
 
     @classmethod
     def from_mapping(cls, content: Any) -> "Said":
         """Read what :meth:`to_mapping` returns, from a file that anybody may have written."""
         if not isinstance(content, dict) or set(content) - {one.name for one in fields(cls)}:
             raise SettingsError("the statements of a studio must be an object with known names")
-        pairs: dict[str, Any] = {
-            name: tuple((_name(a), _name(b)) for a, b in _lists(content.get(name, []), 2))
-            for name in ("types", "forbid", "require")
-        }
+        pairs: dict[str, Any] = {name: pairs_of(content.get(name, [])) for name in ("types", "forbid", "require")}
         lists: dict[str, Any] = {
-            name: tuple(map(_name, _list(content.get(name, [])))) for name in ("drop", "na", "roots")
+            name: tuple(map(checked_name, _list(content.get(name, []))))
+            for name in ("drop", "na", "roots", "randomised")
         }
-        tiers = tuple(tuple(map(_name, _list(tier))) for tier in _list(content.get("tiers", [])))
+        answers = tuple(map(Answered.read, _list(content.get("answers", []))))
+        tiers = tuple(tuple(map(checked_name, _list(tier))) for tier in _list(content.get("tiers", [])))
         made = cls(missing=_missing(content.get("missing", "error")), groups=_text(content.get("groups", "")),
+                   outcome=_text(content.get("outcome", "")), answers=answers,
                    tiers=tuple(filter(None, tiers)), **pairs, **lists)  # fmt: skip
-        made.knowledge  # noqa: B018 - refuses what it cannot be
+        made.knowledge, made.design  # noqa: B018 - they refuse what they cannot be
         return made
 
     def to_mapping(self) -> dict[str, Any]:
@@ -65,12 +96,14 @@ class Said:
     @cached_property
     def knowledge(self) -> Knowledge:
         """What is known about causes."""
-        return Knowledge(forbidden=self.forbid, required=self.require, tiers=self.tiers, roots=self.roots)
+        answered = tuple((one.other, one.cause) for one in self.answers if one.used)
+        forbidden = (*self.forbid, *answered)
+        return Knowledge(forbidden=forbidden, required=self.require, tiers=self.tiers, roots=self.roots)
 
     @property
     def design(self) -> Design:
         """How the rows came about."""
-        return Design(groups=self.groups or None)
+        return Design(groups=self.groups or None, randomised=self.randomised, outcome=self.outcome or None)
 
     @property
     def policy(self) -> DataPolicy:
@@ -80,7 +113,7 @@ class Said:
 
     def same_table(self, other: "Said") -> bool:
         """Tell whether both read the same columns in the same way, so that knowledge alone differs."""
-        return all(getattr(self, name) == getattr(other, name) for name in ("drop", "types", "na", "missing", "groups"))
+        return all(getattr(self, name) == getattr(other, name) for name in TABLE)
 
     def statements(self) -> list[dict[str, Any]]:
         """Return every statement in words, with the edit that takes it back."""
@@ -95,6 +128,10 @@ class Said:
         for number, tier in enumerate(self.tiers, 1):
             found += [_statement(f"{name}: tier {number}", do="tier", name=name, to=0) for name in tier]
         found += [_statement(f"nothing in the table causes {name}", do="root", name=name) for name in self.roots]
+        found += [_statement(f"chance alone decided {name}", do="randomised", name=name) for name in self.randomised]
+        if self.outcome:
+            found.append(_statement(f"{self.outcome} is the outcome", do="outcome", name=""))
+        found += [_statement(one.words, do="retract", a=one.cause, b=one.other) for one in self.answers]
         for kind, words in PAIRS.items():
             found += [_statement(words.format(a, b), do=kind, a=a, b=b) for a, b in getattr(self, kind)]
         return found
@@ -103,25 +140,34 @@ class Said:
         """Return the statements after an edit; one that is made twice is taken back."""
         kind = edit.get("do")
         if kind in PAIRS:
-            pair, other = (_name(edit.get("a")), _name(edit.get("b"))), "require" if kind == "forbid" else "forbid"
+            pair, other = (
+                (checked_name(edit.get("a")), checked_name(edit.get("b"))),
+                "require" if kind == "forbid" else "forbid",
+            )
             rest = tuple(one for one in getattr(self, other) if one != pair)
             return self._with({kind: _toggled(getattr(self, kind), pair), other: rest})
-        if kind == "root":
-            return self._with({"roots": _toggled(self.roots, _name(edit.get("name")))})
+        if kind in ("answer", "retract"):
+            a, b = checked_name(edit.get("a")), checked_name(edit.get("b"))
+            rest = tuple(one for one in self.answers if {one.cause, one.other} != {a, b})
+            new = [] if kind == "retract" else [Answered.read([a, b, edit.get("sure"), edit.get("used", True)])]
+            return self._with({"answers": (*rest, *new)})
+        if kind in ("root", "randomised"):
+            field = {"root": "roots"}.get(kind, kind)
+            return self._with({field: _toggled(getattr(self, field), checked_name(edit.get("name")))})
         if kind == "tier":
-            return self._with({"tiers": self._moved(_name(edit.get("name")), edit.get("to"))})
+            return self._with({"tiers": self._moved(checked_name(edit.get("name")), edit.get("to"))})
         if kind in ("drop", "keep"):
-            return self._dropped(_name(edit.get("name")), drop=kind == "drop")
+            return self._dropped(checked_name(edit.get("name")), drop=kind == "drop")
         if kind == "type":
-            name, value = _name(edit.get("name")), _text(edit.get("type"))
+            name, value = checked_name(edit.get("name")), _text(edit.get("type"))
             rest_types = tuple(one for one in self.types if one[0] != name)
             return self._with({"types": (*rest_types, (name, value)) if value else rest_types})
-        if kind == "groups":
-            return self._with({"groups": _text(edit.get("name"))})
+        if kind in ("groups", "outcome"):
+            return self._with({kind: _text(edit.get("name"))})
         if kind == "missing":
             return self._with({"missing": _missing(edit.get("value"))})
         if kind == "na":
-            return self._with({"na": tuple(map(_name, _list(edit.get("values"))))})
+            return self._with({"na": tuple(map(checked_name, _list(edit.get("values"))))})
         raise SettingsError(f"there is no edit {kind!r:.80}")
 
     def solved(self, remedies: Mapping[str, Any]) -> "Said":
@@ -136,7 +182,8 @@ class Said:
 
     def _with(self, changes: Mapping[str, Any]) -> "Said":
         made = replace(self, **changes)
-        if len(made.forbid) + len(made.require) > MOST_STATEMENTS:
+        made.design  # noqa: B018 - refuses what it cannot be
+        if len(made.forbid) + len(made.require) + len(made.answers) > MOST_STATEMENTS:
             raise SettingsError(f"at most {MOST_STATEMENTS:,} statements are taken")
         return made
 
@@ -157,6 +204,9 @@ class Said:
             drop=tuple(dict.fromkeys((*self.drop, name))),
             types=tuple(one for one in self.types if one[0] != name),
             groups="" if self.groups == name else self.groups,
+            outcome="" if self.outcome == name else self.outcome,
+            randomised=tuple(one for one in self.randomised if one != name),
+            answers=tuple(one for one in self.answers if name not in (one.cause, one.other)),
             tiers=self._moved(name, 0),
             roots=tuple(one for one in self.roots if one != name),
             forbid=tuple(one for one in self.forbid if name not in one),
@@ -172,7 +222,8 @@ def _toggled(items: tuple[Any, ...], item: Any) -> tuple[Any, ...]:
     return tuple(one for one in items if one != item) if item in items else (*items, item)
 
 
-def _name(value: Any) -> str:
+def checked_name(value: Any) -> str:
+    """Return a name that a browser or a file sent, or refuse it."""
     if not (name := _text(value)):
         raise SettingsError("a name must not be empty")
     return name
@@ -194,6 +245,11 @@ def _list(value: Any) -> list[Any]:
     if not isinstance(value, list | tuple) or len(value) > MOST_STATEMENTS:
         raise SettingsError(f"a list is needed, got {value!r:.80}")
     return list(value)
+
+
+def pairs_of(value: Any) -> tuple[tuple[str, str], ...]:
+    """Return pairs of names that a browser or a file sent, or refuse them."""
+    return tuple((checked_name(a), checked_name(b)) for a, b in _lists(value, 2))
 
 
 def _lists(value: Any, size: int) -> list[list[Any]]:

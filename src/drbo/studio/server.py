@@ -6,13 +6,11 @@ machine, and its policy lets it load and send nothing beyond this server.
 """
 
 import asyncio
-import os
 import secrets
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -27,12 +25,9 @@ from drbo.deadline import current
 from drbo.errors import DrboError, SettingsError
 from drbo.result.files.run_folder import PICTURE, REPORT
 from drbo.result.report.page import LIBRARY, LIBRARY_STYLE, source_of_page, text_hash
+from drbo.studio.requests import json_of, number, received, word
 from drbo.studio.session import Session
 
-MAX_BODY = 2**17  # bytes of an edit
-MAX_UPLOAD = 2**28  # bytes of a table that the page sends
-TOO_LARGE = f"a table sent by the page may have at most {MAX_UPLOAD // 2**20} MiB"
-INSTEAD = "give larger tables on the command line: drbo studio table.csv"
 LOOKS, PING_SECONDS = 0.2, 15.0  # between looks at the deadline, and between signs of life
 POLICY = (
     f"default-src 'none'; script-src 'self'; style-src 'self' '{text_hash(LIBRARY_STYLE)}'; "
@@ -46,8 +41,11 @@ HEADERS = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
+#: For a page that has a policy of its own, with the hashes of its programs.
+FRAMES = {"content-security-policy": "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}
 #: What the page loads, from the studio or, where both show the same, from the report.
 PAGE = {
+    "plots.js": ("studio", "text/javascript"),
     "studio.js": ("studio", "text/javascript"),
     "studio.css": ("studio", "text/css"),
     "report.css": ("report", "text/css"),
@@ -100,7 +98,8 @@ class Pages:
         actions: dict[str, Callable[[Any], Awaitable[None]]] = {
             "edit": self._session.edit,
             "answer": self._session.ask,
-            "dataset": lambda body: self._session.take_dataset(_word(body, "name")),
+            "keep": self._session.keep,
+            "dataset": lambda body: self._session.take_dataset(word(body, "name")),
             "fit": lambda _: self._session.fit(),
             "stop": lambda _: self._session.stop(),
             "resume": lambda _: self._session.resume(),
@@ -111,7 +110,9 @@ class Pages:
             Route("/state", self._state),
             Route("/events", self._events),
             Route("/take/{what}", self._take),
+            Route("/compare", self._compare),
             Route("/effect", self._effect, methods=["POST"]),
+            Route("/scatter", self._scatter, methods=["POST"]),
             Route("/table", self._upload, methods=["POST"]),
             *(Route(f"/{name}", self._told(act), methods=["POST"]) for name, act in actions.items()),
         ]
@@ -127,8 +128,8 @@ class Pages:
         text = _page_text(name) if where == "studio" else source_of_page(LIBRARY if where == "vendor" else name)
         return Response(text, media_type=kind, headers=HEADERS)
 
-    async def _state(self, _: Request) -> Response:
-        return JSONResponse(self._session.state(), headers=HEADERS)
+    async def _state(self, request: Request) -> Response:
+        return JSONResponse(self._session.state(number(request, "viewed")), headers=HEADERS)
 
     async def _events(self, _: Request) -> Response:
         return StreamingResponse(self._news(), media_type="text/event-stream", headers=HEADERS)
@@ -155,11 +156,25 @@ class Pages:
 
     async def _effect(self, request: Request) -> Response:
         async def answer() -> dict[str, Any]:
-            body = await _json_of(request)
-            source = None if body.get("source") is None else _word(body, "source")
-            return {"words": await self._session.effect(source, _word(body, "target"))}
+            body = await json_of(request)
+            source = None if body.get("source") is None else word(body, "source")
+            return {"words": await self._session.effect(source, word(body, "target"))}
 
         return await _answered(answer)
+
+    async def _scatter(self, request: Request) -> Response:
+        async def answer() -> dict[str, Any]:
+            body = await json_of(request)
+            return await self._session.scatter(word(body, "cause"), word(body, "effect"))
+
+        return await _answered(answer)
+
+    async def _compare(self, request: Request) -> Response:
+        try:
+            page = await self._session.compare((number(request, "a"), number(request, "b")))
+        except DrboError as error:
+            return Response(str(error), 400, HEADERS, media_type="text/plain")
+        return Response(page.encode(errors="backslashreplace"), 200, HEADERS | FRAMES, media_type="text/html")
 
     async def _upload(self, request: Request) -> Response:
         async def answer() -> dict[str, Any]:
@@ -168,7 +183,7 @@ class Pages:
             if not ending:
                 raise SettingsError(f"'{name[-80:]}' has no known ending", hint=f"known are {', '.join(ENDINGS)}")
             path = self._session.folder / f"table-{secrets.token_hex(4)}{ending}"
-            await _received(request, path)
+            await received(request, path)
             await self._session.open(str(path))
             return {}
 
@@ -180,7 +195,7 @@ class Pages:
 
         async def handle(request: Request) -> Response:
             async def answer() -> dict[str, Any]:
-                await act(await _json_of(request))
+                await act(await json_of(request))
                 return {}
 
             return await _answered(answer)
@@ -194,44 +209,6 @@ async def _answered(answer: Callable[[], Awaitable[dict[str, Any]]]) -> Response
     except DrboError as error:
         content = {"error": error.message, "hint": error.hint, "column": error.column}
         return JSONResponse(content, 400, headers=HEADERS)
-
-
-async def _json_of(request: Request) -> Any:
-    from drbo.data.files.files import read_json
-
-    raw = bytearray()
-    async for piece in request.stream():
-        raw += piece
-        if len(raw) > MAX_BODY:
-            raise SettingsError(f"a request may have at most {MAX_BODY:,} bytes")
-    try:
-        return read_json(bytes(raw)) if raw else {}
-    except (ValueError, RecursionError) as error:
-        raise SettingsError("the request is not valid JSON") from error
-
-
-async def _received(request: Request, path: Path) -> None:
-    """Write an uploaded table piece by piece, and remove it if it is too large or breaks off."""
-    size, whole = 0, False
-    try:
-        if int(request.headers.get("content-length") or 0) > MAX_UPLOAD:
-            raise SettingsError(TOO_LARGE, hint=INSTEAD)
-        with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as stream:
-            async for piece in request.stream():
-                size += len(piece)
-                if size > MAX_UPLOAD:
-                    raise SettingsError(TOO_LARGE, hint=INSTEAD)
-                stream.write(piece)
-        whole = True
-    finally:
-        if not whole:
-            path.unlink(missing_ok=True)
-
-
-def _word(body: Any, name: str) -> str:
-    if not isinstance(body, dict) or not isinstance(body.get(name), str):
-        raise SettingsError(f"the request needs a text '{name}'")
-    return str(body[name])
 
 
 def _attached(name: str, content: bytes, kind: str) -> Response:

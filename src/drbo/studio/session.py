@@ -2,27 +2,26 @@
 
 All of it runs in the event loop, but for tasks of the worker and fits, which are commands: ``drbo fit TABLE -o RUN``
 with the statements as options. So the folder is a run like any other, and the command repeats what is on the page.
+The module is long because everything that a page can ask for is here, and changes one state.
 """
 
 import asyncio
-import json
-import signal
-import sys
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from drbo.data.files.files import MAX_TEXT_BYTES, read_bytes, read_json, refusing, write_file
 from drbo.errors import DrboError, SettingsError, first_of
 from drbo.result.words.plain_text import shell_line
-from drbo.studio.said import Said
+from drbo.studio.child import Child
+from drbo.studio.edits import outvoted
+from drbo.studio.said import SURE, Said
+from drbo.studio.state_file import STATE, PlainRun, StudioState, read_state, write_state
+from drbo.studio.versions import Versions
 from drbo.studio.worker import TaskError, Worker
 
-STATE, FORMAT, FORMAT_VERSION = "studio.json", "drbo-studio", 1
-MOST_STEPS, LONGEST_LINE = 200, 300  # statements that can be undone; characters of a line of progress
-FIT_CODES = (0, 130)  # a result, or one that was stopped
+MOST_STEPS = 200  # statements that can be undone
 
 
 class Session:
@@ -37,23 +36,28 @@ class Session:
         self._past, self._future = list[Said](), list[Said]()
         self._columns: dict[str, Any] | None = None
         self._view: dict[str, Any] | None = None
+        self._viewed = 0  # how often the view has changed
+        self._versions = Versions(folder)
+        self._plain: PlainRun | None = None  # the last run without answers
         self._edit: dict[str, Any] | None = None
         self._question: dict[str, Any] | None = None
         self._skipped = list[list[str]]()
         self._phase, self._progress = "", ""
         self._error: dict[str, Any] | None = None
         self._job: asyncio.Task[None] | None = None
-        self._process: asyncio.subprocess.Process | None = None
+        self._child = Child(lambda line: self.tell(progress=line))
         self._changed = asyncio.Condition()
         self._load()
 
     # What the page sees.
 
-    def state(self) -> dict[str, Any]:
-        """Return everything that a page shows."""
+    def state(self, viewed: int = -1) -> dict[str, Any]:
+        """Return everything that a page shows, without the view that it has: that with this number."""
         fitted = self._view is not None and self._view["argv"] == self.command
+        view = self._view if viewed != self._viewed else None
         return {
-            "version": self.version, "table": Path(self._table).name, "columns": self._columns, "view": self._view,
+            "version": self.version, "table": Path(self._table).name, "columns": self._columns, "view": view,
+            "viewed": self._viewed, "versions": self._versions.shown(), "at": self._versions.at,
             "said": self._said.to_mapping(), "statements": self._said.statements(), "edit": self._edit,
             "question": self._question, "phase": self._phase, "progress": self._progress, "error": self._error,
             "can_undo": bool(self._past), "can_redo": bool(self._future), "fitted": fitted,
@@ -98,7 +102,7 @@ class Session:
         """Make an edit, undo one or redo one; a contradiction is refused in words."""
         if not isinstance(edit, dict) or self._columns is None:
             raise SettingsError("an edit is an object, and needs a table")
-        kind = edit.get("do")
+        kind, found = edit.get("do"), None
         if kind in ("undo", "redo"):
             source, other = (self._past, self._future) if kind == "undo" else (self._future, self._past)
             if not source:
@@ -108,16 +112,57 @@ class Session:
             source.pop()
             other.append(self._said)
         else:
-            said = self._said.solved(self._columns["remedies"]) if kind == "solve" else self._said.edited(edit)
+            if kind == "version":
+                version = self._versions[edit.get("number")]
+                said, self._versions.at = version.said, version.name
+            else:
+                said = self._said.solved(self._columns["remedies"]) if kind == "solve" else self._said.edited(edit)
             if said == self._said:
+                await self.tell()
                 return
             await self._check(said)
+            if kind == "answer" and edit["sure"] < SURE:
+                said, found = await self._weighed(said, edit)
             self._past = [*self._past, self._said][-MOST_STEPS:]
             self._future.clear()
         before, self._said = self._said, said
         self._save()
-        await self.tell(edit=None, error=None)
-        self._start(partial(self._followed, before))
+        await self.tell(edit=found, error=None)
+        if said.knowledge != before.knowledge or not said.same_table(before):  # else the data outvoted an answer
+            self._start(partial(self._followed, before, found))
+
+    async def _weighed(self, said: Said, edit: dict[str, Any]) -> tuple[Said, dict[str, Any] | None]:
+        """Return the statements with an answer, used or outvoted, and what it costs; None: that cannot be told."""
+        await self._end_job()
+        try:
+            found = await self._task("price", self._table, self._said.to_mapping(), said.to_mapping())
+        except TaskError:
+            return said, None
+        if outvoted(found["price"], found["scale"], edit["sure"] / SURE):
+            said = said.edited(edit | {"used": False})
+            words = f"{found['words']}. At {edit['sure']}% the data outvote this answer, and it is not used"
+            found |= {"words": words, "moved": []}
+        return said, found | {"what": _difference(self._said, said)}
+
+    async def keep(self, body: Any) -> None:
+        """Give a name to what is on the page."""
+        if self._view is None or not self.state(self._viewed)["fitted"]:
+            raise SettingsError("only a graph that is that of the statements can be named", hint="search first")
+        self._versions.keep(body.get("name") if isinstance(body, dict) else None, self._said)
+        self._save()
+        await self.tell()
+
+    async def compare(self, numbers: tuple[int, int]) -> str:
+        """Return two versions side by side as a page; -1: what is there now."""
+        sides = [
+            (str(self.folder), "now") if k < 0 else (str(self._versions.place(k)), self._versions[k].name)
+            for k in numbers
+        ]
+        return str(await self._task("compare", *map(tuple, zip(*sides, strict=True))))
+
+    async def scatter(self, cause: str, effect: str) -> dict[str, Any]:
+        """Return the two residuals of an edge."""
+        return dict(await self._task("scatter", self._table, self._said.to_mapping(), cause, effect))
 
     async def ask(self, answer: Any) -> None:
         """Take an answer to the question: which of the two can be a cause, or neither is known."""
@@ -132,7 +177,7 @@ class Session:
         self._skipped = [*self._skipped, [a, b]][-MOST_STEPS:]
         if answer.get("cause") is not None:
             cause = answer["cause"]
-            await self.edit({"do": "forbid", "a": b if cause == a else a, "b": cause})
+            await self.edit({"do": "answer", "a": cause, "b": b if cause == a else a, "sure": answer.get("sure", SURE)})
         else:
             await self.tell(question=await self._task("question", self._skipped))
 
@@ -146,9 +191,7 @@ class Session:
 
     async def stop(self) -> None:
         """Stop the search; the best graph so far is saved."""
-        if self._process is not None:
-            with suppress(ProcessLookupError):
-                self._process.send_signal(signal.SIGINT)
+        if self._child.stop():
             await self.tell(progress="stopping")
 
     async def effect(self, source: str | None, target: str) -> str:
@@ -217,17 +260,22 @@ class Session:
         await self._look()
 
     async def _look(self) -> None:
-        view = await self._task("view", str(self.folder))
+        used, plain = any(one.used for one in self._said.answers), replace(self._said, answers=())
+        earned = self._plain.supported if self._plain is not None and self._plain.said == plain else []
+        view = await self._task("view", str(self.folder), earned if used else None)
         question = await self._task("question", self._skipped) if view is not None else None
-        await self.tell(view=view, question=question)
+        if view is not None and not used and view["argv"] == self.command:
+            self._plain = PlainRun(plain, await self._task("supported"))
+            self._save()
+        await self.tell(view=view, viewed=self._viewed + 1, question=question)
 
-    async def _followed(self, before: Said) -> None:
+    async def _followed(self, before: Said, found: dict[str, Any] | None) -> None:
         """Show what an edit does: its price from the graph that is there, then the fit with all claims."""
         what = _difference(before, self._said)
         if not self._said.same_table(before):
             await self.tell(phase="reading the table")
             await self.tell(columns=await self._task("table", self._table, self._said.to_mapping()))
-        elif self._view is not None:
+        elif self._view is not None and found is None:
             await self.tell(phase="searching from the present graph")
             try:
                 found = await self._task("price", self._table, before.to_mapping(), self._said.to_mapping())
@@ -241,56 +289,23 @@ class Session:
         """Run a command that writes the result, that of the page unless told otherwise, and show it."""
         words = words or [*self.command[1:], "-o", str(self.folder), "--force"]
         await self.tell(phase="searching", progress="", error=None)
-        self._process = process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "drbo", *words, "--json", stdin=asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
-        try:
-            assert process.stdout is not None
-            answer, _ = await asyncio.gather(process.stdout.read(), self._follow_lines(process))
-            code = await process.wait()
-        finally:
-            self._process = None
-            if process.returncode is None:
-                with suppress(ProcessLookupError):
-                    process.kill()
-                await process.wait()
-        if code not in FIT_CODES:
-            with suppress(ValueError):
-                found = json.loads(answer)
-                raise TaskError(found["error"], found["hint"], found["column"])
-            raise TaskError(f"the search ended with code {code}", hint="run the command at the foot of the page")
+        await self._child.run(words)
         await self._look()
 
-    async def _follow_lines(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stderr is not None
-        while piece := await process.stderr.read(2**16):
-            lines = [line for line in piece.decode(errors="replace").split("\n") if line.strip()]
-            await self.tell(progress=lines[-1][:LONGEST_LINE] if lines else "")
-
     def _save(self) -> None:
-        content = {
-            "format": FORMAT, "version": FORMAT_VERSION, "table": self._table, "said": self._said.to_mapping(),
-            "past": [one.to_mapping() for one in self._past], "future": [one.to_mapping() for one in self._future],
-        }  # fmt: skip
-        write_file(self.folder / STATE, json.dumps(content).encode(), 0o600)
+        state = StudioState(
+            table=self._table, said=self._said, past=self._past, future=self._future, versions=self._versions.to_list(),
+            plain=self._plain,
+        )  # fmt: skip
+        write_state(self.folder / STATE, state)
 
     def _load(self) -> None:
-        """Read the statements of an earlier studio in this folder about the same table."""
-        path = self.folder / STATE
-        if not path.exists():
+        """Go on with the statements of an earlier studio in this folder about the same table."""
+        if (found := read_state(self.folder / STATE, self._table)) is None:
             return
-        with refusing(path):
-            content = read_json(read_bytes(path, MAX_TEXT_BYTES, follow=False))
-        if not isinstance(content, dict) or (content.get("format"), content.get("version")) != (FORMAT, FORMAT_VERSION):
-            raise SettingsError(f"{path} is not the state of a studio", hint="choose another folder with -o")
-        table = content.get("table")
-        if not isinstance(table, str) or (self._table and table and table != self._table):
-            raise SettingsError(f"{path} is about the table {table!r:.200}", hint="choose another folder with -o")
-        self._table, self._said = table or self._table, Said.from_mapping(content.get("said"))
-        past, future = content.get("past"), content.get("future")
-        self._past = [Said.from_mapping(one) for one in past] if isinstance(past, list) else []
-        self._future = [Said.from_mapping(one) for one in future] if isinstance(future, list) else []
+        self._table, self._said, self._past, self._future = found.table, found.said, found.past, found.future
+        self._versions.read(found.versions)
+        self._plain = found.plain
 
 
 def _difference(before: Said, after: Said) -> str:

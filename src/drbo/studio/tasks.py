@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 BINS, LEVELS = 14, 8  # of a small histogram
 MOST_ASKED = 60  # edges that are considered for a question
+#: What an arrow is that only answers support.
+STATED = "as you stated"
+NOT_EARNED = "Without your answers the data do not support it."
 
 
 class Desk:
@@ -61,8 +64,11 @@ class Desk:
 
         Constraints.of(Said.from_mapping(said).knowledge, names)
 
-    def view(self, folder: str) -> dict[str, Any] | None:
-        """Describe the result in a folder for the page; None: there is none."""
+    def view(self, folder: str, earned: list[list[str]] | None = None) -> dict[str, Any] | None:
+        """Describe the result in a folder for the page; None: there is none.
+
+        ``earned`` are the arrows that are supported without answers: others that are supported are marked as stated.
+        """
         if not (Path(folder) / "result.json").is_file():
             self._result = None
             return None
@@ -75,6 +81,11 @@ class Desk:
         graph = graph_data(drawing, content)
         for edge, one in zip(graph["edges"], content.edges, strict=True):
             edge["direction"] = one.direction
+            if one.direction == "supported" and earned is not None and [one.source, one.target] not in earned:
+                edge |= {"direction": STATED, "head": "hollow"}
+                edge["facts"] = [["direction", STATED, f"{one.facts[0][2]} {NOT_EARNED}"], *one.facts[1:]]
+        said_only = sum(edge["direction"] == STATED for edge in graph["edges"])
+        kinds |= {"supported": kinds["supported"] - said_only} | ({STATED: said_only} if said_only else {})
         trace = result.search.trace
         course = [[float(x), float(y)] for x, y in zip(trace.seconds, trace.best, strict=True)]
         return {
@@ -96,9 +107,13 @@ class Desk:
         before = self._present
         after = self._present = self._search(now, before.dag)
         self._known = now
-        price = before.score - after.score
-        words = price_words(price, result.scoring.evidence_scale)
-        return {"price": price, "words": words, "moved": moved(before.graph, after.graph, result.names)}
+        price, scale = before.score - after.score, result.scoring.evidence_scale
+        return {
+            "price": price,
+            "scale": scale,
+            "words": price_words(price, scale),
+            "moved": moved(before.graph, after.graph, result.names),
+        }
 
     def effect(self, path: str, said: dict[str, Any], source: str | None, target: str) -> str:
         """Return an effect in words: of one column on another, or of all columns on one."""
@@ -106,6 +121,29 @@ class Desk:
             raise DataError("there is no graph yet", hint="start the search")
         frame = self._frame(path, Said.from_mapping(said))
         return self._result.effects(frame, source, target).summary()
+
+    def scatter(self, path: str, said: dict[str, Any], cause: str, effect: str) -> dict[str, Any]:
+        """Return the two residuals of an edge, and the curve through them."""
+        from drbo.studio.scatter import scatter
+
+        result = self._result
+        if result is None or not {cause, effect} <= set(result.names):
+            raise DataError("the graph has no such edge")
+        names, parents = result.names, result.dag[:, result.names.index(effect)]
+        others = [name for name, is_parent in zip(names, parents, strict=True) if is_parent and name != cause]
+        return scatter(self._frame(path, Said.from_mapping(said)), cause, effect, others)
+
+    def supported(self) -> list[list[str]]:
+        """Return the arrows of the result that are supported."""
+        found = () if self._result is None else self._result.directions
+        return [[one.cause, one.effect] for one in found if one.direction == "supported"]
+
+    def compare(self, folders: tuple[str, str], names: tuple[str, str]) -> str:
+        """Return two results side by side as a page."""
+        from drbo.result.report.comparison import comparison_html
+
+        first, second = map(Result.load, folders)
+        return comparison_html((first, second), names)
 
     def question(self, skipped: list[list[str]]) -> dict[str, Any] | None:
         """Return the question whose answer would settle most directions on average; None: all are settled."""

@@ -76,7 +76,7 @@ def studio(data: Path | None, output: Path | None, host: str, port: int, no_brow
 
 def _check(folder: Path) -> None:
     """Refuse a folder of somebody else, or one with other things in it."""
-    from drbo.studio.session import STATE
+    from drbo.studio.state_file import STATE
 
     if folder.exists() and not folder.is_dir():
         raise SettingsError(f"'{folder}' is a file, but a studio needs a folder", hint="choose another one with -o")

@@ -9,7 +9,7 @@
     for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
     return element;
   };
-  let state = null, drawn = null, view = null, chosen = null, held = null;
+  let state = null, drawn = null, view = -1, chosen = null, held = null;
 
   // Talk to the server.
   async function send(path, content) {
@@ -32,8 +32,9 @@
   const edit = (content) => told("refused", "edit", content);
 
   async function refresh() {
-    const answer = await fetch("state");
-    state = await answer.json();
+    const answer = await fetch(`state?viewed=${state?.viewed ?? -1}`), next = await answer.json();
+    if (state && next.viewed === state.viewed) next.view = state.view;  // it is large, and sent once
+    state = next;
     show();
   }
   const events = new EventSource("events");
@@ -57,7 +58,7 @@
     complain("error", state.error && [state.error.error, state.error.hint].filter(Boolean).join(" — "));
     for (const id of ["know", "graph", "take"]) byId(id).hidden = !state.columns;
     byId("headline").textContent = state.view ? `${state.view.headline}.` : "";
-    if (state.columns) { columns(); tiers(); statements(); }
+    if (state.columns) { columns(); tiers(); statements(); versions(); }
     byId("undo").disabled = !state.can_undo;
     byId("redo").disabled = !state.can_redo;
     byId("fit").hidden = running;
@@ -70,8 +71,8 @@
     byId("command").textContent = state.command_line;
     byId("code").textContent = state.code;
     byId("files").hidden = byId("result").hidden = !state.view;
-    if (state.view && JSON.stringify(state.view) !== view) { view = JSON.stringify(state.view); result(); }
-    if (!state.view) view = null;
+    if (state.view && state.viewed !== view) result();
+    view = state.view ? state.viewed : -1;
     preview();
   }
 
@@ -99,10 +100,10 @@
     document.querySelector("#columns tbody").replaceChildren(...found.columns.map((one) => {
       const row = make("tr", undefined, one.dropped ? { class: "dropped" } : {});
       const bars = make("td");
-      bars.append(histogram(one.bars));
+      bars.append(plots.histogram(one.bars));
       const use = make("td"), select = make("select", undefined, { "aria-label": `Use ${one.name} as` });
-      const role = state.said.groups === one.name ? "groups" : state.said.roots.includes(one.name) ? "root" : one.dropped ? "drop" : chosenTypes[one.name] ?? "";
-      const options = [...TYPES.map((type) => [type, type || "as it is"]), ["root", "root: nothing causes it"], ["groups", "groups of rows"], ["drop", "leave out"]];
+      const role = state.said.groups === one.name ? "groups" : state.said.roots.includes(one.name) ? "root" : state.said.randomised.includes(one.name) ? "randomised" : state.said.outcome === one.name ? "outcome" : one.dropped ? "drop" : chosenTypes[one.name] ?? "";
+      const options = [...TYPES.map((type) => [type, type || "as it is"]), ["root", "root: nothing causes it"], ["randomised", "randomised by chance"], ["outcome", "the outcome"], ["groups", "groups of rows"], ["drop", "leave out"]];
       if (!options.some(([value]) => value === role)) options.push([role, role]);
       select.append(...options.map(([value, words]) => {
         const option = make("option", words, { value });
@@ -117,26 +118,15 @@
     }));
   }
   async function use_as(name, before, now) {
-    const back = { groups: { do: "groups", name: "" }, root: { do: "root", name }, drop: { do: "keep", name } };
+    const back = {
+      groups: { do: "groups", name: "" }, outcome: { do: "outcome", name: "" }, root: { do: "root", name },
+      randomised: { do: "randomised", name }, drop: { do: "keep", name },
+    };
     if (before in back) await edit(back[before]);
     else if (before && (now === "" || now in back)) await edit({ do: "type", name, type: "" });
-    if (now === "root" || now === "drop" || now === "groups") await edit({ do: now, name });
+    if (now in back) await edit({ do: now, name });
     else if (now) await edit({ do: "type", name, type: now });
   }
-  const SVG = "http://www.w3.org/2000/svg";
-  function histogram(counts) {
-    const svg = document.createElementNS(SVG, "svg"), top = Math.max(1, ...counts);
-    svg.setAttribute("class", "bars");
-    svg.setAttribute("viewBox", `0 0 ${6 * Math.max(1, counts.length)} 20`);
-    svg.setAttribute("aria-hidden", "true");
-    counts.forEach((count, k) => {
-      const bar = document.createElementNS(SVG, "rect"), height = (18 * count) / top;
-      for (const [name, value] of Object.entries({ x: 6 * k, y: 20 - height, width: 5, height })) bar.setAttribute(name, value);
-      svg.append(bar);
-    });
-    return svg;
-  }
-
   // Tiers: by drag, and by the arrow keys.
   let shownTiers = "";
   function tiers() {
@@ -206,6 +196,33 @@
     }));
   }
 
+  // Versions: named, opened again, and two of them side by side.
+  function versions() {
+    const all = state.versions;
+    byId("version-list").replaceChildren(...all.map((one, k) => {
+      const line = make("li", `${one.name}${one.parent ? ` (from ${one.parent})` : ""}${one.name === state.at ? ": the last one" : ""}`);
+      const button = make("button", "Open", { type: "button", "aria-label": `Open version ${one.name}` });
+      button.addEventListener("click", () => edit({ do: "version", number: k }));
+      line.prepend(button);
+      return line;
+    }));
+    byId("compare").hidden = !all.length || !state.view;
+    const options = () => [make("option", "now", { value: "" }), ...all.map((one, k) => make("option", one.name, { value: k }))];
+    for (const [id, k] of [["first", 0], ["second", 1]]) {
+      const before = byId(id).value, fresh = byId(id).options.length !== all.length + 1;
+      if (!fresh) continue;
+      byId(id).replaceChildren(...options());
+      byId(id).value = before || k ? before : String(all.length - 1);
+    }
+    beside();
+  }
+  const beside = () => { byId("beside").href = `compare?a=${byId("first").value}&b=${byId("second").value}`; };
+  for (const id of ["first", "second"]) byId(id).addEventListener("change", beside);
+  byId("keep").addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (await told("refused", "keep", { name: byId("version-name").value })) byId("version-name").value = "";
+  });
+
   let seen = "";
   byId("seen").addEventListener("click", () => { seen = JSON.stringify(state.edit); price(); });
   function price() {
@@ -249,22 +266,12 @@
       row.append(cell, make("td", data.nodes[edge.target].name), make("td", edge.direction), make("td", edge.facts[0][2]));
       return row;
     }));
-    trace();
+    plots.trace(byId("trace"), state.view.trace, state.view.stopped);
     choose(null);
-  }
-  function trace() {
-    const points = state.view.trace.filter((one) => one.every(Number.isFinite)), svg = byId("trace");
-    svg.replaceChildren();
-    svg.closest("figure").hidden = points.length < 2;
-    if (points.length < 2) return;
-    const [xs, ys] = [0, 1].map((k) => points.map((one) => one[k]));
-    const scale = (values, value) => (value - Math.min(...values)) / (Math.max(...values) - Math.min(...values) || 1);
-    const path = document.createElementNS(SVG, "path");
-    path.setAttribute("d", points.map(([x, y], k) => `${k ? "L" : "M"}${4 + 752 * scale(xs, x)} ${84 - 76 * scale(ys, y)}`).join(""));
-    path.setAttribute("class", "course");
-    svg.setAttribute("viewBox", "0 0 760 90");
-    svg.setAttribute("aria-label", `Best score over time: ${ys[0].toFixed(1)} to ${ys[ys.length - 1].toFixed(1)}; ${state.view.stopped}`);
-    svg.append(path);
+    if (data.focus !== null) {  // of a large graph, the outcome and what is linked to it
+      choose(drawn.cy.getElementById(`n${data.focus}`));
+      drawn.near(chosen);
+    }
   }
   // Until the fit of an edit has ended, what moved is drawn over the graph that is there.
   function preview() {
@@ -288,7 +295,8 @@
     byId("marks").hidden = !element?.isEdge();
     byId("near").hidden = !element?.isNode();
     byId("more").hidden = !element;
-    byId("effect-words").hidden = true;
+    byId("effect-words").hidden = byId("scatter").hidden = true;
+    if (element?.isEdge()) scatter(element);
     byId("details-hint").hidden = Boolean(element);
     const graph = state.view.graph, index = element?.data("index");
     byId("effect").textContent = element?.isNode() ? "Its likely causes, with sizes" : "Effect";
@@ -296,6 +304,17 @@
     else if (element.isNode()) byId("details-title").textContent = graph.nodes[index].name;
     else byId("details-title").textContent = pairOf(graph.edges[index]).join(` ${graph.edges[index].between} `);
     drboParts.facts(byId("details-list"), element ? (element.isNode() ? graph.nodes : graph.edges)[index].facts : []);
+  }
+  async function scatter(edge) {
+    const [cause, effect] = pairOf(state.view.graph.edges[edge.data("index")]);
+    try {
+      const found = await send("scatter", { cause, effect });
+      if (chosen !== edge) return;  // another one was chosen meanwhile
+      byId("scatter").hidden = false;
+      const given = found.given.length ? `, given ${found.given.join(", ")}` : "";
+      plots.scatter(document.querySelector("#scatter svg"), found, `${effect} against ${cause}${given}`);
+      document.querySelector("#scatter figcaption").textContent = `What is left of ${effect} (upwards) against what is left of ${cause}${given}, in standard deviations, with a smooth curve.`;
+    } catch { /* two columns of which one holds no numbers: there is no picture */ }
   }
   async function effect(source, target) {
     byId("effect-words").hidden = false;
@@ -334,7 +353,9 @@
     if (chosen.isNode()) effect(null, state.view.graph.nodes[index].name);
     else effect(...pairOf(state.view.graph.edges[index]));
   });
-  const answer = (cause) => told("error", "answer", { cause });
+  byId("sure").replaceChildren(...[[100, "certain"], [95, "95%"], [90, "90%"], [80, "80%"], [70, "70%"], [60, "60%"]].map(
+    ([value, words]) => make("option", words, { value })));
+  const answer = (cause) => told("error", "answer", { cause, sure: Number(byId("sure").value) });
   byId("only-a").addEventListener("click", () => answer(state.question.a));
   byId("only-b").addEventListener("click", () => answer(state.question.b));
   byId("unknown").addEventListener("click", () => answer(null));
