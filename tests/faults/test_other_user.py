@@ -4,12 +4,14 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from urllib.request import urlopen
 
 import numpy as np
 import pytest
 
 from drbo.cli import main
 from tests.forked import Forked, forked
+from tests.studio.conftest import Opened
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "geteuid") or os.geteuid() != 0 or not Path("/proc/net/tcp").exists(),
@@ -99,6 +101,31 @@ def test_a_run_is_closed_to_others_while_it_goes_on_and_afterwards(words, place)
         done = process.end(2)
         assert done.code == 130, done.err
         assert (found, sockets, _reached(run)) == ([], [], [])
+    finally:
+        os.umask(before)
+
+
+def test_a_studio_is_closed_to_others(place):
+    (place / "table.csv").write_text("a,b\n" + "".join(f"{k % 7},{k % 11}.5\n" for k in range(60)))
+    before = os.umask(0)
+    try:
+        opened = Opened(place, "table.csv", "-o", "run")
+        try:
+            while opened.state()["columns"] is None:
+                time.sleep(0.05)
+            opened.post("edit", {"do": "root", "name": "a"})
+            opened.post("table?name=x.csv", b"a,b\n1,2\n")
+            assert _reached(place / "run") == []
+            token = opened.address.split("/")[3]
+            words = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline")]
+            assert not any(token.encode() in one for one in words)  # everybody can read these
+            guessed = opened.address.replace(token, "x" * len(token))
+            assert (
+                _tried(lambda path: urlopen(str(path).replace(":/", "://", 1)), [Path(guessed), Path(guessed).parent])
+                == []
+            )
+        finally:
+            opened.close()
     finally:
         os.umask(before)
 

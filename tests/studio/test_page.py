@@ -172,9 +172,24 @@ def test_hostile_names_stay_text(browser, studio, place: Path):
     page.until("document.querySelector('#drop') !== null")
     assert page.run("document.querySelector('#know').hidden")
     opened.post("table?name=x.csv", _table())
-    page.until("document.querySelectorAll('#columns tbody tr').length === 4")
+    page.until("document.querySelectorAll('#columns tbody tr').length === 5")
     page.click("#fit")
     page.until(IDLE)
+    # Every view: why, residuals, effect, levels, tiers, question, a version, and two of them side by side.
+    for row in range(page.run("document.querySelectorAll('#edges tbody tr').length")):
+        page.run(f"document.querySelectorAll('#edges tbody button')[{row}].click()")
+    page.until("!document.querySelector('#scatter').hidden")
+    page.run("void drbo.cy.nodes('.variable')[0].emit('tap')")
+    page.click("#effect")
+    page.until("document.querySelector('#effect-words').textContent.length > 20")
+    page.run("document.querySelector('#version-name').value = '<img src=x onerror=alert(4)>'")
+    page.click("#keep button")
+    page.until("document.querySelector('#version-list').textContent.includes('<img')")
+    opened.post("edit", {"do": "tier", "name": NAMES[0], "to": 1})
+    page.until("document.querySelector('#price-words').textContent.includes('tier 1')")
+    beside = page.run("document.querySelector('#beside').href")
+    page.until(IDLE)
+    assert page.run("document.querySelectorAll('img, script:not([src])').length") == 0
     page.run("document.getElementById('from').value = 'a->b;c'; document.getElementById('to').value = 'last'")
     page.click("#pair button")
     page.until("document.querySelector('#statements').textContent.includes('a->b;c is no direct cause of last')")
@@ -182,13 +197,19 @@ def test_hostile_names_stay_text(browser, studio, place: Path):
     assert browser.complaints == []
     assert page.run("document.querySelectorAll('img, script:not([src])').length") == 0
     assert "--knowledge" in page.text("#command")
+    browser.open(beside, width=1400, height=1000)
+    assert browser.complaints == []
+    assert page.run("document.querySelectorAll('img').length") == 0
+
+
+NAMES = ['<img src=x onerror="alert(1)">', "</script><script>alert(2)</script>", "a->b;c", "last", "kind"]
 
 
 def _table() -> bytes:
     """Return a table whose names are markup, and would break the options of a command."""
-    names = ['<img src=x onerror="alert(1)">', "</script><script>alert(2)</script>", "a->b;c", "last"]
-    head = ",".join('"' + name.replace('"', '""') + '"' for name in names)
-    rows = [f"{k % 7},{(3 * k) % 11 + k % 3},{(5 * k * k) % 13},{k % 5}.5" for k in range(60)]
+    head = ",".join('"' + name.replace('"', '""') + '"' for name in NAMES)
+    level = ("<svg onload=alert(3)>", "</script>")
+    rows = [f"{k % 7},{k % 7 + (3 * k) % 11},{(5 * k * k) % 13},{k % 5}.5,{level[k * k % 3 % 2]}" for k in range(90)]
     return "\n".join([head, *rows, ""]).encode()
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +178,34 @@ def test_a_huge_table_is_refused_and_leaves_nothing(session, monkeypatch):
     monkeypatch.setattr(requests, "MAX_UPLOAD", 1000)
     status, *_ = ask(session, f"/{TOKEN}/table?name=x.csv", "POST", [b"x" * 400] * 5)
     assert (status, session.opened, list(session.folder.iterdir())) == (400, [], [])
+
+
+def test_a_running_server_refuses_what_is_not_from_its_page(studio, place):
+    opened = studio("-o", "run")
+    _, _, host, token, _ = opened.address.split("/")
+    name, _, port = host.partition(":")
+    upload = {"Content-Length": str(2**30)}  # nothing of it is sent: it is refused before
+    asked: list[tuple[str, str, dict[str, str], int]] = [
+        ("GET", f"/{token}/state", {}, 200), ("GET", "/state", {}, 404), ("GET", "/wrong/state", {}, 404),
+        ("GET", f"/{token}/state", {"Host": f"evil.example:{port}"}, 403),
+        ("GET", f"/{token}/state", {"Host": f"0.0.0.0:{port}"}, 403),
+        ("POST", f"/{token}/fit", {"Origin": "http://evil.example"}, 403),
+        ("GET", f"/{token}/page/../../studio.json", {}, 404), ("GET", f"/{token}/../{token}/take/studio.json", {}, 404),
+        ("GET", f"/{token}/page/..%2f..%2fserver.py", {}, 404), ("GET", f"/{token}/take/%2fetc%2fpasswd", {}, 404),
+        ("POST", f"/{token}/table?name=x.csv", upload, 400),
+    ]  # fmt: skip
+    for method, path, headers, status in asked:
+        connection = HTTPConnection(name, int(port), timeout=30)
+        connection.putrequest(method, path, skip_host="Host" in headers)
+        for header in headers.items():
+            connection.putheader(*header)
+        connection.endheaders()
+        answer = connection.getresponse()
+        assert answer.status == status, (method, path, headers)
+        answer.read()
+        answer.close()
+        connection.close()
+    assert list((place / "run").glob("table-*")) == []
 
 
 def test_a_taken_port_is_told_in_words():
