@@ -74,3 +74,12 @@ def test_the_sign_of_a_column_does_not_change_the_order(rng, missing):
     for job in jobs[1:]:
         assert job.columns.tolist() == jobs[0].columns.tolist()
         assert job.rows.tolist() == jobs[0].rows.tolist()
+
+
+@pytest.mark.parametrize("movable", [True, False])
+def test_both_orders_of_a_large_table_have_its_moments(movable, rng, monkeypatch):
+    monkeypatch.setattr(blocks, "LARGE_CELLS", 10)
+    table = Statistics.from_array(rng.normal(size=(20, 4)))
+    ordered = Canonical(table, list(table.names), movable=movable)
+    for one in (ordered.table, table):
+        np.testing.assert_allclose(one.large_moments.covariance, np.cov(one.values.T, bias=True))

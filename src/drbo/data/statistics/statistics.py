@@ -199,7 +199,7 @@ class Statistics:
         place = np.argsort(columns)
         if ordered.moments is not None:
             vars(self)["moments"] = ordered.moments.take(place)
-        elif ordered.summed and "categorical" not in ordered.kinds:
+        elif ordered is not self and ordered.summed and "categorical" not in ordered.kinds:
             vars(self)["_ordered"] = ordered, place
 
     def adopt_digest(self, ordered: "Statistics") -> str:
