@@ -12,7 +12,7 @@ from tests.faults.campaign import MOST_COMMITS, OUTCOME, PAGE, PROMISES, ROOT, T
 RECORDED = json.loads(OUTCOME.read_text())
 DATED = [name for name in PROMISES if "commit" in RECORDED.get(name, {})]
 #: Trials whose rows may be older than the rule that they say which commit they tried.
-UNDATED = {"kills", "limits", "crowded", "worked", "bombs"}
+UNDATED = {"limits", "crowded", "worked"}
 
 
 def test_the_page_shows_what_was_recorded():
