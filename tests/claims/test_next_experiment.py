@@ -16,6 +16,7 @@ from drbo.claims.next_experiment import (
     rows_needed,
 )
 from drbo.claims.orientations import ways_left
+from drbo.deadline import Deadline, OutOfTimeError
 from drbo.graph.dag import dag_to_cpdag, descendants
 from tests.claims.test_orientations import all_ways, random_dag
 
@@ -152,3 +153,13 @@ def test_rows_settle_an_edge_as_often_as_promised(rng):
     assert chance_to_show(np.array([0.5]), 10**4)[0] == pytest.approx(1.0)
     two = np.array([0.02, 0.1])
     assert chance_to_show(two, rows_needed(two)).prod() >= 0.8 > chance_to_show(two, rows_needed(two) - 1).prod()
+
+
+def test_graphs_are_looked_at_some_at_a_time_and_the_deadline_in_between(rng, monkeypatch):
+    left, _ = next(_cases(rng, 1))
+    whole = left.graphs()
+    monkeypatch.setattr("drbo.claims.next_experiment.CELLS", 1)
+    for some, every in zip(left.graphs(), whole, strict=True):
+        assert (some == every).all()
+    with Deadline(0.0), pytest.raises(OutOfTimeError):
+        left.graphs()

@@ -37,6 +37,8 @@ MOST_ROWS = 10**6
 MOST_UNSURE, CASES = 6, 64
 #: Shown with a probability this close to 0 or 1: never or always.
 NEARLY = 0.005
+#: Cells of the graphs whose paths are looked at together; the deadline is, in between.
+CELLS = 2**22
 #: Graphs over which the response to an experiment is averaged.
 MOST_AVERAGED = 200
 #: Less information than this, in bits, is rounding.
@@ -80,7 +82,7 @@ class Left:
         if not self.parts:
             return self
         joint = self._joint()
-        below = closure(self._graphs(joint))
+        below = np.concatenate(list(self._paths(joint.edges, joint.forward)))
         return Left((joint,), self.settled, self.shown, question(below))
 
     @cached_property
@@ -135,8 +137,8 @@ class Left:
         kept = np.arange(len(joint.forward))
         if len(kept) > MOST_AVERAGED:
             kept = np.random.default_rng(0).choice(kept, MOST_AVERAGED, p=joint.probability)
-            return self._graphs(joint)[kept], np.full(MOST_AVERAGED, 1 / MOST_AVERAGED)
-        return self._graphs(joint), joint.probability
+            return self._graphs(joint.edges, joint.forward[kept]), np.full(MOST_AVERAGED, 1 / MOST_AVERAGED)
+        return self._graphs(joint.edges, joint.forward), joint.probability
 
     def _joint(self) -> Ways:
         """Return the ways of all parts together: all of them, or a sample."""
@@ -150,16 +152,22 @@ class Left:
             rows = np.stack(drawn, axis=1)
         edges = np.concatenate([part.edges for part in self.parts])
         forward = np.concatenate([part.forward[rows[:, k]] for k, part in enumerate(self.parts)], axis=1)
-        whole = Ways(edges, forward, np.full(len(rows), 1 / len(rows)), listed)
-        below = closure(self._graphs(whole))
-        kept = ~np.diagonal(below, axis1=1, axis2=2).any(axis=1)  # assumed arrows of several parts may make a cycle
+        cyclic = [np.diagonal(below, axis1=1, axis2=2).any(axis=1) for below in self._paths(edges, forward)]
+        kept = ~np.concatenate(cyclic)  # assumed arrows of several parts may make a cycle
         return Ways(edges, forward[kept], np.full(int(kept.sum()), 1 / kept.sum()), listed)
 
-    def _graphs(self, joint: Ways) -> Bools:
-        first, second = joint.edges.T
-        found = np.repeat(self.settled[None], len(joint.forward), axis=0)
-        found[:, first, second] |= joint.forward
-        found[:, second, first] |= ~joint.forward
+    def _paths(self, edges: Indices, forward: Bools) -> Iterator[Bools]:
+        """Yield the transitive closures of graphs, some at a time."""
+        step = max(1, CELLS // self.settled.size)
+        for start in range(0, len(forward), step):
+            current().check()
+            yield closure(self._graphs(edges, forward[start : start + step]))
+
+    def _graphs(self, edges: Indices, forward: Bools) -> Bools:
+        first, second = edges.T
+        found = np.repeat(self.settled[None], len(forward), axis=0)
+        found[:, first, second] |= forward
+        found[:, second, first] |= ~forward
         return found
 
 
