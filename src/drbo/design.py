@@ -10,6 +10,8 @@ import numpy as np
 from drbo.errors import ParameterError, SettingsError, name_hint
 
 #: What is done about missing values, and about columns that never change or that other columns determine.
+#: How a type begins that names the column which says whether the event of a time happened.
+CENSORED = "censored:"
 Missing = Literal["error", "drop", "em", "impute"]
 OnConstant = Literal["error", "drop"]
 OnCollinear = Literal["error", "drop", "keep"]
@@ -222,6 +224,7 @@ class DataPolicy(NamedParameters):
     on_constant, on_collinear : what to do with columns that are constant, or determined by other columns.
     types : what columns hold, where that is not plain: ``{"sex": "category", "dose": "number", "grade": "low<high"}``.
         A name with ``*`` or ``?`` stands for all columns that it matches: ``{"A*": "ordered"}``.
+        ``{"time": "censored:status"}``: a time until an event, which status tells of; it has no effects in the table.
     na : cells that mean that a value is missing, such as ``["*", "-99"]``, in all columns.
 
     Examples
@@ -263,6 +266,11 @@ class DataPolicy(NamedParameters):
         if not isinstance(given, list | tuple) or not all(isinstance(cell, str) and cell.strip() for cell in given):
             raise SettingsError(f"na must be a list of texts, got {given!r:.80}", hint='for example ["*", "-99"]')
         object.__setattr__(self, "na", tuple(dict.fromkeys(cell.strip() for cell in given)))
+
+    @property
+    def censored(self) -> tuple[str, ...]:
+        """Columns that are declared as times until an event: they have no effects in the table."""
+        return tuple(name for name, kind in (self.types or {}).items() if kind.startswith(CENSORED))
 
 
 #: The fields of :class:`drbo.Knowledge`.

@@ -59,9 +59,10 @@ class Request:
 
     @property
     def knowledge(self) -> Knowledge:
-        """What the user knows: a randomised column has no cause in the table."""
-        given, design = self.choices.knowledge or Knowledge(), self.choices.design
-        return given.joined(Knowledge(roots=design.randomised)) if design.randomised else given
+        """What the user knows: a randomised column has no cause in the table, a time until an event no effect."""
+        given, roots = self.choices.knowledge or Knowledge(), self.choices.design.randomised
+        leaves = self.choices.policy.censored
+        return given.joined(Knowledge(roots=roots, leaves=leaves)) if roots or leaves else given
 
 
 def request_of(

@@ -169,7 +169,7 @@ def check(X: Any, design: Design | None = None, policy: DataPolicy | None = None
     source = source_of(X)
     frame, n_rows = (as_frame(X), None) if source is None else Gathering().sample(source)
     choices = Choices.of({"design": design, "policy": policy})
-    frame = declared(frame, choices.policy)
+    frame, choices = declared(frame, choices.policy), _ready(choices)
     look = look_for_fit(frame, choices.design, choices.policy)
     n_rows = len(frame) if n_rows is None else n_rows
     found = TableCheck(n_rows=n_rows, n_columns=frame.shape[1], n_checked=len(frame), look=look)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from drbo.cli.experiments import design_of
+from drbo.cli.lists import parsed_types
 from drbo.cli.messages import say
 from drbo.cli.pairs import OTHERS, parse_settings, score_options_of
 from drbo.cli.problems import doubts
@@ -99,10 +100,14 @@ def _budget(options: dict[str, Any], changes: dict[str, Any], preset: Any) -> di
 
 
 def _knowledge(options: dict[str, Any]) -> "Knowledge":
+    from drbo.design import DataPolicy
     from drbo.knowledge import Knowledge
 
     words = ("require", "forbid", "tiers", "roots")
     knowledge = Knowledge.from_strings(**{name: options[name] for name in words})
+    types = parsed_types(options["types"] or "")  # which are applied when a table is read
+    if times := DataPolicy(types=types).censored:
+        knowledge = knowledge.joined(Knowledge(leaves=times))
     if options["knowledge_file"] is None:
         return knowledge
     return Knowledge.from_toml(options["knowledge_file"]).joined(knowledge)

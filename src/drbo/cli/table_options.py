@@ -108,7 +108,8 @@ def file_options(command: F) -> F:
     types = click.option(
         "--types",
         metavar="'a=TYPE,b=TYPE'",
-        help="What columns contain: number, category, ordered, or an order such as low<medium<high. A name may have *.",
+        help="What columns contain: number, category, ordered, an order such as low<medium<high, or censored:STATUS, a "
+        "time until the event that the column STATUS tells of. A name may have *.",
     )
     na = click.option("--na", metavar="'*,-99'", help="Cells that mean that a value is missing, in all columns.")
     return column_options(added(command, types, na))

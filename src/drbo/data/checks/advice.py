@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from drbo.arrays import Bools
+from drbo.data.checks.censored import with_censored
 from drbo.data.checks.check import MIN_COLUMNS, MIN_ROWS, find_constant, find_fixed, read_columns
 from drbo.data.checks.columns import DateError, InfinityError, NumberTextError, read_column
 from drbo.data.checks.doubts import (
@@ -30,7 +31,7 @@ from drbo.data.checks.missing import is_marker, missing_cells, missing_in_words
 from drbo.data.checks.types import declared, shared_unit
 from drbo.data.reading.lines import check_width
 from drbo.data.statistics.statistics import Statistics
-from drbo.design import DataPolicy
+from drbo.design import CENSORED, DataPolicy
 from drbo.errors import DataError
 
 if TYPE_CHECKING:
@@ -151,11 +152,13 @@ def look_at(
     if all(look.used_as != "numeric" or _is_discrete(frame[look.name]) for look in columns):
         problems = [problem for problem in problems if problem.remedy != "category"]  # counted as categories anyway
     dropped = {problem.column for problem in problems if problem.remedy == "drop"}
+    problems = with_censored(frame, problems, [name for name in good if name not in dropped])
     problems += _dependent(frame[good], on_constant, on_collinear, dropped)
     dropped |= {problem.column for problem in problems if problem.remedy == "drop"}
     types = {one.column: one.remedy for one in problems if one.remedy not in ("", "drop") and one.column not in dropped}
     na = _markers(frame.drop(columns=list(dropped)), [one for one in problems if one.column not in dropped])
-    lost = absent | missing_cells(declared(frame, DataPolicy(types=types, na=na)))
+    as_cells = {name: kind for name, kind in types.items() if not kind.startswith(CENSORED)}
+    lost = absent | missing_cells(declared(frame, DataPolicy(types=as_cells, na=na)))
     problems += [
         one for j, look in enumerate(columns) for one in empty(look.name, lost[:, j].mean()) if look.name not in dropped
     ]

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
+from drbo.data.checks.censored import censored_time
 from drbo.data.checks.columns import is_number_text, shortened
 from drbo.data.checks.missing import missing_cells, without_markers
 from drbo.data.reading.number_text import with_columns, written_numbers
-from drbo.design import DataPolicy
+from drbo.design import CENSORED, DataPolicy
 from drbo.errors import DataError, SettingsError, name_hint
 
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ def typed(frame: "pd.DataFrame", types: Mapping[str, str] | None, notes: list[st
     A name with ``*`` or ``?`` stands for all columns that it matches, such as ``A*``; a type of a column itself counts
     more. ``number``: cells that are no numbers become missing, a unit that all of them share is left out, and dates
     become days since the first one. ``category``: each value is a level. ``ordered``: the levels count 1, 2, 3, ... in
-    their order, which is that of the numbers, or is given, as in ``low<medium<high``.
+    their order, which is that of the numbers, or is given, as in ``low<medium<high``. ``censored:status``: a time until
+    an event, which column status says; see :func:`~drbo.data.checks.censored.censored_time`.
 
     Examples
     --------
@@ -42,21 +44,24 @@ def typed(frame: "pd.DataFrame", types: Mapping[str, str] | None, notes: list[st
     {'sex': ['1', '2', '1'], 'grade': [1.0, 2.0, 1.0]}
     """
     notes = [] if notes is None else notes
-    new = {}
+    new, told = {}, list[str]()
     for name, kind in _by_column(types or {}, [str(name) for name in frame.columns]).items():
         column = frame[name].mask(missing_cells(frame[[name]])[:, 0])
         if kind == "number":
             new[name] = _numbers(name, column, notes)
         elif kind == "category":
             new[name] = _categories(column)
+        elif kind.startswith(CENSORED):
+            new[name] = censored_time(frame, name, kind.removeprefix(CENSORED), notes)
+            told.append(kind.removeprefix(CENSORED))
         elif kind == "ordered" or "<" in kind:
             new[name] = _ranks(name, column, kind, notes)
         else:
             raise SettingsError(
                 f"the type of column '{name}' must be one of {', '.join(TYPES)}, got {kind!r:.80}",
-                hint="an order can also be given, as in low<medium<high",
+                hint="an order can also be given, as in low<medium<high, and a time until an event, as censored:status",
             )
-    return with_columns(frame, new)
+    return with_columns(frame, new).drop(columns=told)
 
 
 def _by_column(types: Mapping[str, str], names: list[str]) -> dict[str, str]:
