@@ -64,11 +64,15 @@ class GaussianTests(ConditionalTests):
 
     def _p_values(self, x: int, others: Indices, given: Indices) -> Floats:
         inner = np.concatenate([self.places[j] for j in given]) if len(given) else np.empty(0, dtype=np.intp)
-        rest = self.correlation
+        blocks = [self.places[j] for j in (x, *others)]
+        outer, ends = np.concatenate(blocks), np.cumsum([len(block) for block in blocks])
+        rest = self.correlation[outer[:, None], outer]
         if len(inner):
-            block = self.correlation[np.ix_(inner, inner)] + COLLINEAR * np.eye(len(inner))
-            rest = rest - rest[:, inner] @ np.linalg.solve(block, rest[inner])
-        return np.array([self._p_value(rest, self.places[x], self.places[y], len(inner)) for y in others])
+            block, beside = self.correlation[inner[:, None], inner], self.correlation[inner[:, None], outer]
+            block.flat[:: len(inner) + 1] += COLLINEAR
+            rest -= beside.T @ np.linalg.solve(block, beside)
+        first, *places = np.split(np.arange(len(outer)), ends[:-1])
+        return np.array([self._p_value(rest, first, place, len(inner)) for place in places])
 
     def _p_value(self, rest: Floats, x: Indices, y: Indices, k: int) -> float:
         if min(rest[x, x].min(), rest[y, y].min()) < 10 * COLLINEAR:
