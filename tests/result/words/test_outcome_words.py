@@ -80,3 +80,10 @@ def test_shares_and_many_values_are_points_and_ranges():
     )
     assert "size not known" in unknown
     assert "Note: time ran out" in unknown
+
+
+def test_no_share_changes_by_more_than_all_of_it():
+    sizes = tuple(sized(name, 0.9, low=-1.02, high=1.3, level="yes", contrast="b instead of a") for name in ("a", "c"))
+    text = about_outcome(result_of([("a", "y")]), OutcomeRecord(column="y", basis="", sizes=sizes))
+    assert text.count("(-100 to 100") == 2
+    assert "102" not in text

@@ -187,13 +187,20 @@ def size_words(one: Cause, answer: OutcomeAnswer) -> list[str]:
 def _size(size: Size, step: float, answer: OutcomeAnswer) -> str:
     what = printable(size.contrast) or f"{step:g} more"
     share = bool(size.level)
-    low, high = sorted((step * size.low, step * size.high))
+    low, high = _ends([(step, size)])
     values = list(dict.fromkeys(amounts([step * value for value in size.total], low, high, share=share)))
     if len(values) > 2:  # the ends say what lies between them
         numbers = sorted(step * value for value in size.total)
         values = [" to ".join(amounts([numbers[0], numbers[-1]], low, high, share=share))]
     first, last = amounts([low, high], low, high, share=share)
     return f"{what}: {' or '.join(values)}{' points' * share} ({first} to {last}){answer.level_words(size.level)}"
+
+
+def _ends(found: Sequence[tuple[float, Size]]) -> tuple[float, float]:
+    """Return the ends of the intervals of effects, each of a change by so much; a share changes by at most 1."""
+    ends = [times * end for times, size in found for end in (size.low, size.high)]
+    most = 1.0 if any(size.level for _, size in found) else float("inf")
+    return max(min(ends, default=0.0), -most), min(max(ends, default=0.0), most)
 
 
 def outcome_lines(answer: OutcomeAnswer, shown: int = SHOWN_CAUSES) -> list[str]:
@@ -229,8 +236,7 @@ def possible(answer: OutcomeAnswer) -> str:
 def _possible(one: Cause, answer: OutcomeAnswer) -> str:
     step = answer.steps.get(one.name, 1.0)
     ends = [(1.0 if size.contrast else step, size) for size in one.sizes if size.total]
-    low = min((times * size.low for times, size in ends), default=0.0)
-    high = max((times * size.high for times, size in ends), default=0.0)
+    low, high = _ends(ends)
     if low == high:  # ruled out, or not estimated
         return printable(one.name)
     share = bool(ends[0][1].level)
