@@ -85,6 +85,7 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/evidence/speed.md", "whole fits", "whole_fit", columns.whole),
     ("docs/evidence/speed.md", "columns", "columns", columns.beside),
     ("docs/evidence/speed.md", "columns growth", "columns_growth", columns.growth),
+    ("docs/evidence/speed.md", "neighbourhood", "columns_neighbourhood", columns.neighbourhood),
     ("docs/evidence/speed.md", "proof", "columns_proof", columns.proof),
     ("docs/evidence/big-tables.md", "strength", "big_strength", speed.strength),
     ("docs/evidence/big-tables.md", "answers", "big_answers", speed.answers),

@@ -2,6 +2,7 @@
 
     python -m benchmarks columns --graphs 100ER2,200hubs --seeds 0-4 --flop-python ../flop/bin/python
     python -m benchmarks columns --part growth --graphs 1000ER2,3000ER2
+    python -m benchmarks columns --part neighbourhood
 
 Data are linear Gaussian and internally standardised: every column has variance 1 before it acts on others, so neither
 variances nor explained shares give the order away. ``hubs`` are graphs by preferential attachment, two edges a node.
@@ -32,7 +33,7 @@ from benchmarks.methods.metrics import dag_score
 from benchmarks.parameters import Graphs, SampleSize, Seeds
 from benchmarks.rows import Row, read
 from benchmarks.studies.study import study
-from drbo import DrBO
+from drbo import Design, DrBO
 from drbo.data.statistics.statistics import Statistics
 from drbo.graph.dag import cpdag_to_dag, dag_to_cpdag
 from drbo.graph.metrics import shd
@@ -243,6 +244,60 @@ def growth(
                 "screening": found["screening"],
                 "stopped": found["stopped"],
             }
+
+
+def blanket(dag: np.ndarray, goal: int) -> set[int]:
+    """Return the parents and children of a node, and the other parents of its children."""
+    children = np.flatnonzero(dag[goal])
+    near = np.flatnonzero(dag[:, goal] | dag[goal] | dag[:, children].any(axis=1))
+    return set(near.tolist()) - {goal}
+
+
+@study("columns_neighbourhood", "graph n seed", graphs=("20ER2",), rows=100, seeds=range(1), outcomes=2)
+def neighbourhood(
+    graphs: Graphs = ("1000ER2", "10000ER2"),
+    rows: SampleSize = 1_000,
+    seeds: Seeds = range(1),
+    outcomes: Annotated[int, "columns of each table whose neighbourhoods are searched"] = 10,
+    most_whole: Annotated[int, "columns up to which the whole graph is searched, too"] = 1_000,
+) -> Iterator[Row]:
+    """Yield CPU time and F1 of the Markov blankets of some columns: by their neighbourhoods, and by the whole graph."""
+    for graph in graphs:
+        for seed in seeds:
+            values, dag = simulated(graph, rows, seed)
+            goals = np.random.default_rng(seed).choice(len(dag), size=outcomes, replace=False).tolist()
+            true, seconds, sizes, found = [blanket(dag, goal) for goal in goals], [], [], []
+            for goal in goals:
+                start = time.process_time()
+                design = Design(outcome=f"x{goal}", neighbourhood=True)
+                result = DrBO(design=design, random_state=0).fit(values).result_
+                seconds.append(time.process_time() - start)
+                places = [int(name[1:]) for name in result.names]
+                sizes.append(len(places))
+                found.append({places[k] for k in blanket(result.dag, places.index(goal))})
+            row: Row = {
+                "graph": graph,
+                "columns": len(dag),
+                "n": rows,
+                "seed": seed,
+                "outcomes": outcomes,
+                "searched": float(np.median(sizes)),
+                "cpu_seconds": round(float(np.mean(seconds)), 3),
+                "most_seconds": round(max(seconds), 3),
+                "f1": round(shared(found, true), 4),
+            }
+            if len(dag) <= most_whole:
+                start = time.process_time()
+                whole = DrBO(random_state=0).fit(values).result_.dag
+                row["whole_seconds"] = round(time.process_time() - start, 3)
+                row["whole_f1"] = round(shared([blanket(whole, goal) for goal in goals], true), 4)
+            yield row
+
+
+def shared(found: list[set[int]], true: list[set[int]]) -> float:
+    """Return F1 over the members of several sets."""
+    hits = sum(len(one & other) for one, other in zip(found, true, strict=True))
+    return 2 * hits / max(1, sum(map(len, found)) + sum(map(len, true)))
 
 
 @study("columns_proof", "graph n seed", graphs=("8ER2",), rows=100, seeds=range(1))

@@ -92,6 +92,7 @@ class Design(NamedParameters):
     randomised : columns that chance alone decided, such as the arm of a trial: nothing in the table causes them, and
         their arms are compared in every other column. See docs/guide/trials.md.
     outcome : the column that matters: summary and report open with its likely causes and the sizes of their effects.
+    neighbourhood : only the columns around the outcome are searched. See docs/guide/trials.md.
 
     Examples
     --------
@@ -117,6 +118,7 @@ class Design(NamedParameters):
     trend: Trend | None = None
     randomised: Sequence[str] = ()
     outcome: str | None = None
+    neighbourhood: bool = False
 
     def __post_init__(self) -> None:
         self._check_randomised()
@@ -162,6 +164,11 @@ class Design(NamedParameters):
                 f"the outcome '{self.outcome}' is randomised, so nothing in the table causes it",
                 hint="name the column that the arms may change as the outcome",
             )
+        if self.neighbourhood and (self.outcome is None or self.experiment is not None):
+            wrong = (
+                "needs the outcome that it is around" if self.outcome is None else "cannot be combined with experiment"
+            )
+            raise SettingsError(f"neighbourhood {wrong}", hint='for example outcome="pain", neighbourhood=True')
         others = ("experiment", "groups", "time", "max_lag")
         if given and (other := [name for name in others if getattr(self, name) not in (None, False)]):
             raise SettingsError(

@@ -174,7 +174,7 @@ class DrBO(NamedParameters, FittedAttributes):
             if rows.is_counted:  # they have no order
                 design = replace(request.choices.design, groups=False)
                 request = self._request(asked, design=design, random_state=request.seed)
-            return self._search(request, rows.prepared().warned_of_time(), rows.table)
+            return self._search(request, request.around(rows.prepared()).warned_of_time(), rows.table)
 
     def _request(self, asked: dict[str, Any], **changes: Any) -> Request:
         """Return what was asked for by the parameters, some of them changed, and by arguments of a fit."""
@@ -228,7 +228,7 @@ class DrBO(NamedParameters, FittedAttributes):
         request = model._request({"start": saved.start, "checkpoint": path, "callbacks": callbacks})
         if X is not None:
             rows = unpacked(gathered(X, request.choices, request.seed), None, model._preparation)
-            saved.check_data(rows.prepared().table)
+            saved.check_data(request.around(rows.prepared()).table)
             X = rows.table
         with Deadline(request.settings.time_limit, start=time.monotonic() - float(saved.about["seconds"])):
             return model._search(request, saved.data(), X, saved)

@@ -217,7 +217,7 @@ class Knowledge:
         """The lists that are asked about every edge."""
         return {name: frozenset(getattr(self, name)) for name in ("forbidden", "roots", "leaves", "context")}
 
-    def _mentions(self) -> Iterator[tuple[str, str]]:
+    def mentions(self) -> Iterator[tuple[str, str]]:
         """Yield every name with the statement that holds it."""
         for kind, edges in (("forbidden", self.forbidden), ("required", self.required)):
             yield from ((name, f"{kind} '{a} -> {b}'") for a, b in edges for name in (a, b))
@@ -236,7 +236,7 @@ class Knowledge:
         """Raise a KnowledgeError that lists every name that is not among these columns."""
         known = set(names)
         unknown: dict[str, str] = {}
-        for name, where in self._mentions():
+        for name, where in self.mentions():
             if name not in known:
                 unknown.setdefault(name, where)
         if not unknown:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from drbo.arrays import Bools
 from drbo.choices import Choices, ScoreChoice
 from drbo.claims.refits.refit import TableRefit
 from drbo.constraints import Constraints
+from drbo.data.checks.neighbourhood import around
 from drbo.data.checks.prepare import Prepared
 from drbo.data.statistics.canonical import Canonical, checked_matrix
 from drbo.data.statistics.statistics import Statistics
@@ -63,6 +64,14 @@ class Request:
         given, roots = self.choices.knowledge or Knowledge(), self.choices.design.randomised
         leaves = self.choices.policy.censored
         return given.joined(Knowledge(roots=roots, leaves=leaves)) if roots or leaves else given
+
+    def around(self, data: Prepared) -> Prepared:
+        """Return the columns around the outcome, if only these are searched, and those that the knowledge names."""
+        design = self.choices.design
+        if not design.neighbourhood or design.outcome is None:
+            return data
+        table, told = around(data.table, design.outcome, [name for name, _ in self.knowledge.mentions()])
+        return replace(data, table=table, notes=(*data.notes, told))
 
 
 def request_of(

@@ -33,6 +33,10 @@ def experiment_options(command: F) -> F:
             "--outcome", metavar="A",
             help="The column that matters: the answer opens with its likely causes and the sizes of their effects.",
         ),
+        click.option(
+            "--neighbourhood", is_flag=True,
+            help="Search only the columns around the outcome: parents, children, and what surrounds them.",
+        ),
     )  # fmt: skip
     for option in reversed(options):
         command = option(command)
@@ -71,5 +75,6 @@ def design_of(options: Mapping[str, Any], targets: str | None) -> "Design":
         weights=options.get("weights"),
         randomised=options.get("randomised", ()),
         outcome=options.get("outcome"),
+        neighbourhood=options.get("neighbourhood", False),
         **{name: options.get(name) for name in TIME_OPTIONS},
     )

@@ -205,8 +205,10 @@ class BicNV(Score):
     @classmethod
     def default_penalty(cls, table: Statistics, tested: bool) -> tuple[float | str, str]:
         """Return the penalty that chance associations of these very columns do not reach, and why."""
-        if not tested and table.complete and (penalty := chance_penalty(table.values, table.weights)) is not None:
-            return penalty, f"penalty {penalty:g}: {BY_CHANCE}"
+        if not tested and table.complete:
+            penalty = chance_penalty(table.values, table.weights, table.chosen_from)
+            if penalty is not None:
+                return penalty, f"penalty {penalty:g}: {BY_CHANCE}"
         if table.n < FEW_ROWS * table.n_columns:
             why = f"there are fewer than {FEW_ROWS} rows per column, so chance associations fit well"
             return "ebic", f"penalty ebic: {why}"

@@ -25,7 +25,12 @@ SETTINGS = Settings(max_evals=40).with_(batch_size=8, n_candidates=100)
 
 PARAMETERS = {
     **{"preset": "default", "prune": "auto", "device": "cpu", "hidden": 0, "score": "bge", "score_options": None},
-    **{"random_state": 1, "start": None, "design": Design().get_params(), "policy": DataPolicy().get_params()},
+    **{
+        "random_state": 1,
+        "start": None,
+        "design": Design().get_params() | {"neighbourhood": 0},
+        "policy": DataPolicy().get_params(),
+    },
 }
 
 

@@ -47,7 +47,15 @@ if TYPE_CHECKING:
 HEADINGS = {
     "Table": ("read", "columns", "drop", "types", "na", "missing"),
     "Knowledge": ("knowledge_file", "forbid", "require", "tiers", "roots"),
-    "Design (how the rows came about)": ("experiment", "control", "randomised", "outcome", "groups", "weights"),
+    "Design (how the rows came about)": (
+        "experiment",
+        "control",
+        "randomised",
+        "outcome",
+        "neighbourhood",
+        "groups",
+        "weights",
+    ),
     "Time": ("time", "unit", "max_lag", "season", "trend"),
     "Score": ("score", "score_option", "hidden"),
     "Effort": ("max_evals", "time_limit", "seed", "bootstrap", "workers", "changes"),

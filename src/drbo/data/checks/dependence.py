@@ -19,8 +19,6 @@ REGULAR = 1e-6
 GRAM_ROUNDING = 1e-12
 #: Sizes of numbers, and standard deviations as a share of them, for which the cosines have digits enough to tell.
 HUGE, FLAT = 1e100, 1e-4
-#: Columns that are compared with all others at once.
-COSINE_BLOCK = 256
 #: So many columns of a combination are named.
 MOST_NAMED = 5
 
@@ -180,19 +178,27 @@ def _unit(values: Floats) -> Floats:
 
 
 def _copies(columns: Floats) -> dict[int, list[int]]:
-    """Return each column that is an earlier one up to units, with that one."""
+    """Return each column that is an earlier one up to units, with that one.
+
+    Two unit columns that differ by so little also differ by so little in their product with any unit vector.
+    """
+    probe = np.random.default_rng(0).normal(size=len(columns))
+    shadow = np.abs(columns.T @ (probe / np.linalg.norm(probe)))
+    order = np.argsort(shadow, kind="stable")
+    breaks = np.flatnonzero(np.diff(shadow[order]) > 2 * TOLERANCE) + 1
     found: dict[int, list[int]] = {}
-    for first in range(0, columns.shape[1], COSINE_BLOCK):
-        block = columns[:, first : first + COSINE_BLOCK]
-        cosines = columns[:, : first + block.shape[1]].T @ block
-        near, place = np.nonzero(np.abs(cosines) > 1 - 1e-8)
-        for k in np.lexsort((near, place)):  # of several the first counts
-            one, other = first + int(place[k]), int(near[k])
-            if other < one and one not in found:
-                gap = columns[:, one] - np.sign(cosines[other, place[k]]) * columns[:, other]
-                if np.linalg.norm(gap) <= TOLERANCE:
-                    found[one] = [other]
-    return found
+    for group in np.split(order, breaks):
+        first, *others = np.sort(group).tolist() or [0]
+        kept = [first]
+        for one in others:
+            earlier = columns[:, kept]
+            signs = np.where(columns[:, one] @ earlier < 0, -1.0, 1.0)
+            gaps = np.linalg.norm(columns[:, [one]] - signs * earlier, axis=0)
+            if (same := np.flatnonzero(gaps <= TOLERANCE)).size:
+                found[one] = [kept[same[0]]]
+            else:
+                kept.append(one)
+    return dict(sorted(found.items()))
 
 
 def _combinations(columns: Floats) -> dict[int, list[int]]:

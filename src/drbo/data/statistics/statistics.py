@@ -68,6 +68,7 @@ class Statistics:
     first: Floats = field(default_factory=lambda: np.empty((0, 0)))  # (m, d) the first of the rows that were summed
     bases: BasisSums | None = None  # of functions of the columns, over the same rows
     patterns: tuple[Sums, ...] = ()  # of incomplete rows that are not yet in the sums: the columns seen in them
+    chosen_from: int = 0  # of so many columns these were chosen, by their relations; 0: they were not
 
     @classmethod
     def from_array(cls, values: npt.ArrayLike, names: Sequence[str] | None = None) -> "Statistics":

@@ -19,6 +19,7 @@ def words_of(table: Statistics) -> dict[str, Any]:
     """Return what a table is beside its numbers, as JSON knows it."""
     levels = [None if one is None else list(one) for one in table.levels]
     about = {"names": list(table.names), "kinds": list(table.kinds), "levels": levels, "lags": list(table.lags)}
+    about |= {"chosen_from": table.chosen_from}
     if (found := table.experiments) is None:
         return about | {"labels": None, "known": None, "experiment": None}
     known = [[one.experiment, one.column, one.kind] for one in found.known]
@@ -52,12 +53,14 @@ def table_of(archive: zipfile.ZipFile, words: dict[str, Any], what: str, limit: 
     rows["experiments"] = _experiments(rows.get("experiments"), words, what)
     names, kinds = tuple(words["names"]), tuple(words["kinds"])
     levels = tuple(None if one is None else tuple(one) for one in words["levels"])
-    lags = tuple(words["lags"])
+    lags, chosen_from = tuple(words["lags"]), words["chosen_from"]
     fits = values.ndim == 2 and values.shape[1] == len(names) == len(kinds) == len(levels) == len(lags or names)
-    if not fits or values.dtype != np.float64:
+    if not fits or values.dtype != np.float64 or type(chosen_from) is not int or chosen_from < 0:
         raise ResultError(f"{what} does not match its description")
     values = values if is_large(*values.shape) else np.ascontiguousarray(values)
-    table = _summed(Statistics(values, names, kinds, levels, lags=lags, **rows), archive, what, limit)
+    table = _summed(
+        Statistics(values, names, kinds, levels, lags=lags, chosen_from=chosen_from, **rows), archive, what, limit
+    )
     try:
         recheck(table)
     except DataError as error:

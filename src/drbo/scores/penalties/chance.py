@@ -29,15 +29,16 @@ BY_CHANCE = "calibrated on shuffled columns"
 DIGITS = 2
 
 
-def chance_penalty(values: Floats, weights: Floats | None = None) -> float | None:
+def chance_penalty(values: Floats, weights: Floats | None = None, chosen_from: int = 0) -> float | None:
     """Return the BIC penalty at which a table with the same columns, but independent ones, has 0.2 edges on average.
 
     Every column is shuffled on its own, at least 16 times, which keeps outliers and all else about a single column; few
     columns are shuffled more often, a thousand and more less often. The gain of an edge between two shuffled columns is
     -n ln(1 - r^2); the penalty must be larger than the gains that occur by chance, whose tail is extrapolated by an
-    exponential distribution. The penalty is never smaller than that of the extended BIC, 1 + 2 ln d / ln n. Units,
-    signs and the order of rows and columns do not matter, and a row of weight w counts as w equal rows. None: the table
-    is too large to be shuffled, or has too few rows.
+    exponential distribution. The penalty is never smaller than that of the extended BIC, 1 + 2 ln d / ln n, where d
+    counts all columns that these were chosen from by their relations. Units, signs and the order of rows and columns do
+    not matter, and a row of weight w counts as w equal rows. None: the table is too large to be shuffled, or has too
+    few rows.
 
     Examples
     --------
@@ -49,7 +50,7 @@ def chance_penalty(values: Floats, weights: Floats | None = None) -> float | Non
     d = values.shape[1]
     if n < MIN_ROWS or max(n, len(values)) * d > MAX_CELLS:
         return None
-    least = 1.0 + 2.0 * np.log(d) / np.log(n)
+    least = 1.0 + 2.0 * np.log(max(d, chosen_from)) / np.log(n)
     if d < 2:
         return float(least)
     gains, tables = _chance_gains(ordered(sorted_columns(values, weights, n)))

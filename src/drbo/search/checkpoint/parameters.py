@@ -34,7 +34,7 @@ def plain_parameters(given: Mapping[str, Any], start: npt.ArrayLike | None = Non
         groups = np.unique(np.asarray(groups), return_inverse=True)[1].tolist()
     weights = np.asarray(design.weights, dtype=float).tolist() if np.ndim(design.weights) else design.weights
     plain = {"targets": plain_targets(design.targets), "groups": _listed(groups), "weights": _listed(weights),
-             "randomised": list(design.randomised)}  # fmt: skip
+             "randomised": list(design.randomised), "neighbourhood": int(design.neighbourhood)}  # fmt: skip
     return {
         **{name: given[name] for name in ("preset", "prune", "device")},
         "design": {name: getattr(design, name) for name in NAMED} | plain,
@@ -98,6 +98,7 @@ def _check_design(given: Fields) -> None:
         if given.has(name):
             given.integer(name, 1, MOST_SETTING)
     given.text("control")
+    given.integer("neighbourhood", 0, 1)
     if not all(type(name) is str for name in given.listed("randomised")):
         given.refuse("randomised", "be names", "others")
     if given.has("targets") and not all(isinstance(one, dict) for one in given.mapping("targets").values()):
@@ -117,7 +118,7 @@ def _design(given: dict[str, Any]) -> Design:
         if labels is not None and len(labels) < 2:
             rows[name] = labels[0] if labels else False  # a name, or the rows were said to be independent
     with _refused("design"):
-        return Design(**given | rows)
+        return Design(**given | rows | {"neighbourhood": bool(given["neighbourhood"])})
 
 
 def _policy(given: dict[str, Any]) -> DataPolicy:

@@ -258,6 +258,7 @@ def _check_about(about: Fields) -> None:
     for levels in table.listed("levels"):
         if levels is not None and not (isinstance(levels, list) and all(isinstance(one, str) for one in levels)):
             table.refuse("levels", "be null or strings", f"{levels!r:.80}")
+    table.integer("chosen_from", 0, 2**31)
     if not all(type(lag) is int and lag >= 0 for lag in table.listed("lags")):
         table.refuse("lags", "be whole numbers", "others")
     if table.expect("experiment", table.has("labels")):
