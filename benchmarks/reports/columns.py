@@ -83,7 +83,9 @@ def neighbourhood(rows: list[Row]) -> str:
     """Return what the neighbourhood of one column takes, and F1 of its Markov blanket, beside the whole graph's."""
     lines: list[list[object]] = []
     for row in sorted(rows, key=lambda row: (int(row["columns"]), int(row["seed"]))):
-        whole = [f"{row['whole_seconds']:.1f}", f"{row['whole_f1']:.3f}"] if row.get("whole_f1") else ["", ""]
+        whole = (
+            [f"{float(row['whole_seconds']):.1f}", f"{float(row['whole_f1']):.3f}"] if row.get("whole_f1") else ["", ""]
+        )
         searched = f"{row['searched']:.0f} of {row['columns']:,}"
         lines.append(
             [row["graph"], row["outcomes"], searched, f"**{row['cpu_seconds']:.1f}**", f"{row['f1']:.3f}", *whole]
