@@ -83,13 +83,11 @@ def neighbourhood(rows: list[Row]) -> str:
     """Return what the neighbourhood of one column takes, and F1 of its Markov blanket, beside the whole graph's."""
     lines: list[list[object]] = []
     for row in sorted(rows, key=lambda row: (int(row["columns"]), int(row["seed"]))):
-        whole = (
-            [f"{float(row['whole_seconds']):.1f}", f"{float(row['whole_f1']):.3f}"] if row.get("whole_f1") else ["", ""]
-        )
-        searched = f"{row['searched']:.0f} of {row['columns']:,}"
-        lines.append(
-            [row["graph"], row["outcomes"], searched, f"**{row['cpu_seconds']:.1f}**", f"{row['f1']:.3f}", *whole]
-        )
+        figures = {name: float(row[name] or "nan") for name in ("cpu_seconds", "f1", "whole_seconds", "whole_f1")}
+        cpu, f1, whole_cpu, whole_f1 = figures.values()
+        searched = f"{float(row['searched']):.0f} of {int(row['columns']):,}"
+        whole = [f"{whole_cpu:.1f}", f"{whole_f1:.3f}"] if row["whole_f1"] else ["", ""]
+        lines.append([row["graph"], row["outcomes"], searched, f"**{cpu:.1f}**", f"{f1:.3f}", *whole])
     titles = "graph, outcomes, columns searched, CPU s of a fit, F1 of blankets, CPU s of a fit of all, F1 there"
     return markdown(titles.split(", "), lines)
 
