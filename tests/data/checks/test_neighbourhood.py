@@ -10,6 +10,7 @@ import pytest
 from drbo import DataPolicy, Design, DrBO, Knowledge
 from drbo.data.checks.neighbourhood import around
 from drbo.data.statistics.statistics import Statistics
+from drbo.data.statistics.sums import Sums
 from drbo.errors import DataError, SettingsError
 from drbo.scores.linear import BicNV
 
@@ -128,3 +129,6 @@ def test_unknown_outcomes_and_missing_cells_are_refused(rng):
     x[3, 4] = np.nan
     with pytest.raises(SettingsError, match="complete rows"):
         DrBO(design=Design(outcome="x2", neighbourhood=True), policy=DataPolicy(missing="em")).fit(x)
+    sums = Sums.of_rows([f"x{k}" for k in range(20)], wide(rng, 20))
+    with pytest.raises(SettingsError, match="complete rows"):
+        DrBO(design=Design(outcome="x2", neighbourhood=True)).fit(sums)

@@ -39,7 +39,7 @@ def around(table: Statistics, outcome: str, always: Iterable[str] = ()) -> tuple
     >>> found.names
     ('x0', 'x1', 'x2')
     """
-    if not table.n_rows or table.sums is not None or table.incomplete:
+    if not table.whole or table.incomplete:
         raise SettingsError(
             "a neighbourhood is found from complete rows, but not all cells of the table are here",
             hint="omit neighbourhood, use missing='drop', or a sample of the rows as one table",
