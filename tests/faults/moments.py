@@ -65,7 +65,7 @@ ROUTES: dict[str, tuple[str, ...]] = {
     "experiments": ("runs.csv", "--experiment", "run", "--control", "plain"),
     "targets": ("runs.csv", "--experiment", "run", "--control", "plain", "--set", "targets=targets.csv"),
     "series": ("series.csv", "--time", "t", "--unit", "id", "--max-lag", "2", "--season", "4", "--trend", "line"),
-    "arms": ("mixed.csv", "--randomised", "g", "--outcome", "e"),
+    "arms": ("mixed.csv", "--randomised", "g", "--outcome", "e", "--neighbourhood"),
     "groups": ("groups.csv", "--groups", "run", "--missing", "drop"),
     "weights": ("weights.csv", "--weights", "w"),
     "em": ("holes.csv", "--missing", "em"),
