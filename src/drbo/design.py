@@ -165,10 +165,8 @@ class Design(NamedParameters):
                 hint="name the column that the arms may change as the outcome",
             )
         if self.neighbourhood and (self.outcome is None or self.experiment is not None):
-            wrong = (
-                "needs the outcome that it is around" if self.outcome is None else "cannot be combined with experiment"
-            )
-            raise SettingsError(f"neighbourhood {wrong}", hint='for example outcome="pain", neighbourhood=True')
+            what, hint = "neighbourhood needs an outcome, and no experiment", 'outcome="pain", neighbourhood=True'
+            raise SettingsError(what, hint=hint)
         others = ("experiment", "groups", "time", "max_lag")
         if given and (other := [name for name in others if getattr(self, name) not in (None, False)]):
             raise SettingsError(

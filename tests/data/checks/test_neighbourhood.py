@@ -110,16 +110,10 @@ def test_a_search_of_a_neighbourhood_is_resumed(rng, tmp_path):
     assert again.pruned_score == first.pruned_score
 
 
-@pytest.mark.parametrize(
-    ("design", "words"),
-    [
-        ({"neighbourhood": True}, "needs the outcome"),
-        ({"neighbourhood": True, "outcome": "x2", "experiment": "run"}, "cannot be combined with experiment"),
-    ],
-)
-def test_a_neighbourhood_without_an_outcome_is_refused(design, words):
-    with pytest.raises(SettingsError, match=words):
-        Design(**design)
+@pytest.mark.parametrize("design", [{}, {"outcome": "x2", "experiment": "run"}])
+def test_a_neighbourhood_without_an_outcome_is_refused(design):
+    with pytest.raises(SettingsError, match="needs an outcome, and no experiment"):
+        Design(neighbourhood=True, **design)
 
 
 def test_unknown_outcomes_and_missing_cells_are_refused(rng):

@@ -53,7 +53,7 @@ def around(table: Statistics, outcome: str, always: Iterable[str] = ()) -> tuple
     left = regressions.most_left(goal, np.setdiff1d(np.arange(table.n_columns), sorted(chosen)))
     told = (
         f"only the neighbourhood of '{outcome}' was searched, {len(chosen)} of {table.n_columns:,} columns: those that "
-        f"enter stepwise linear regressions (of normal scores) with it, and with the {len(near)} columns that do; no "
+        f"enter stepwise linear regressions (of normal scores) with it, and with each of these ({len(near)}); no "
         f"other column improves the regression of '{outcome}', nor '{outcome}' that of another, by more than "
         f"{left:.3g} in log-likelihood, where chance reaches {regressions.least_gain:.3g}; links far from '{outcome}' "
         "may be due to columns that were left out"
