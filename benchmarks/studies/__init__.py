@@ -2,8 +2,10 @@
 
 #: Modules of this folder, and what they ask.
 STUDIES = {
+    "below_best": "how often one seed of a search ends below another one on the same table",
     "big_tables": "one pass over a long table beside NumPy and DuckDB, and edges as rows are added",
     "bootstrap": "cost of a bootstrap, and warm against cold starts",
+    "busy": "how much longer fits take beside two busy processes",
     "calibration": "probabilities and bootstrap frequencies of links and arrows against the truth",
     "columns": "many columns: CPU time until the score is FLOP's, and how time and memory grow",
     "core_speed": "searches by the compiled core against an earlier version of drbo, in turn",
