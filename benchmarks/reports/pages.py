@@ -60,6 +60,7 @@ MARKED: tuple[tuple[str, str, str, Table], ...] = (
     ("docs/evidence/proofs.md", "certify", "exact", searches.certify),
     ("docs/evidence/proofs.md", "large", "exact", searches.large),
     ("docs/evidence/proofs.md", "agree", "exact", searches.agree),
+    ("docs/evidence/orders.md", "below", "below_best", searches.below),
     ("docs/evidence/orders.md", "orders", "orders", searches.orders),
     ("docs/evidence/trust.md", "judge", "judge", trust.judge),
     ("docs/evidence/trust.md", "knowledge", "knowledge", trust.knowledge),

@@ -175,3 +175,14 @@ def _ranked(own: list[Row], best: dict[str, float]) -> str:
     ]
     top = sum(gap <= 1e-6 * (1 + abs(best[row["seed"]])) for gap, row in zip(gaps, answers, strict=True))
     return f"{len(own)} | {top} | {spread(gaps)} | {' | '.join(figures)} | {told}"
+
+
+def below(rows: list[Row]) -> str:
+    """Return on how many tables of each kind of score a search ended below another that only had another seed."""
+    text = header("score | tables | kinds | columns | searches of each | tables where one is below another")
+    for (score,), tables in sorted(grouped(rows, "score").items()):
+        sizes = sorted(int(row["columns"]) for row in tables)
+        kinds, searches = len({row["kind"] for row in tables}), len(tables[0]["found"].split())
+        missed = sum(int(row["below"]) for row in tables)
+        text += f"| `{score}` | {len(tables)} | {kinds} | {sizes[0]} to {sizes[-1]} | {searches} | {missed} |\n"
+    return text + f"\n{sum(int(row['below']) for row in rows)} of {len(rows)} tables in all.\n"
