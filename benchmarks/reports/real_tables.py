@@ -7,6 +7,7 @@ from statistics import mean
 
 from benchmarks.experiments.field_kinds import FIELD_KINDS
 from benchmarks.experiments.hard_pairs import HARD_PAIRS
+from benchmarks.reports import ordinary
 from benchmarks.reports.directions import interval, totals
 from benchmarks.reports.tables import header
 from benchmarks.rows import Row, grouped, read, spread
@@ -293,6 +294,9 @@ SECTIONS: tuple[tuple[str, str, str, Callable[[list[Row]], str]], ...] = (
     ("Kinds of tables met in practice", KINDS, "kinds", kinds),
     ("Hard pairs", HARD, "hard_pairs", hard_pairs),
     ("Experiments with a hidden cause", EXPERIMENTS, "hidden_experiments", experiments),
+    ("Grades, counts and skewed columns", ordinary.KINDS, "ordinary", ordinary.kinds),
+    ("From a check to a report", ordinary.WALKS, "walk", ordinary.walks),
+    ("Randomised trials", ordinary.TRIALS, "walk_trials", ordinary.trials),
 )
 
 #: Files of rows that name their commit.
