@@ -2,8 +2,9 @@
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from urllib.request import urlopen
 
 import numpy as np
@@ -22,14 +23,13 @@ SOCKETS = ("tcp", "tcp6", "unix")
 
 
 @pytest.fixture
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place() -> Iterator[Path]:
     """A folder that everybody can enter and read."""
-    folder = tmp_path_factory.mktemp("shared")
-    for each in (folder, *folder.parents[:2]):
-        each.chmod(0o755)
     rng = np.random.default_rng(0)
-    np.save(folder / "table.npy", rng.normal(size=(200, 6)) @ rng.normal(size=(6, 6)))
-    return folder
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        np.save(Path(folder) / "table.npy", rng.normal(size=(200, 6)) @ rng.normal(size=(6, 6)))
+        yield Path(folder)
 
 
 def _tried(work: Callable[[Path], object], paths: list[Path]) -> list[str]:

@@ -131,11 +131,11 @@ def _killed(place: str, *words: Any) -> None:
 
     def command() -> None:
         module, _, name = place.rpartition(".")
-        setattr(import_module(module), name, lambda *_arguments, **_options: os._exit(9))
+        setattr(import_module(module), name, lambda *_arguments, **_options: os.kill(os.getpid(), signal.SIGKILL))
         main([str(word) for word in words], prog_name="drbo")
 
     done = forked(command)
-    assert done.code == 9, done.err
+    assert done.code == -signal.SIGKILL, done.err
 
 
 @pytest.mark.filterwarnings("default")  # the lock is taken over

@@ -211,16 +211,25 @@ from drbo.data.reading import guard
 from drbo.data.files.packed import InputLimit
 
 guard.COMMAND = ("-P", "-c", {child!r})
-threading.Timer(0.4, os.killpg, (0, signal.SIGINT)).start()
+path = Path({path!r})
+
+def interrupt():
+    while not path.with_suffix(".read").exists():
+        time.sleep(0.02)
+    os.killpg(0, signal.SIGINT)
+
+threading.Thread(target=interrupt, daemon=True).start()
 try:
-    guard.read_guarded("sqlite", Path({path!r}), InputLimit(), [])
+    guard.read_guarded("sqlite", path, InputLimit(), [])
 except KeyboardInterrupt:
     print("interrupted", threading.active_count() < 9)
 """
 
 
 def test_ctrl_c_ends_the_reader_and_an_unguarded_script_can_start_one(path):
-    code = INTERRUPTED.format(child=CHILD.format(body="time.sleep(600)"), path=str(path))
+    code = INTERRUPTED.format(
+        child=CHILD.format(body="path.with_suffix('.read').touch(); time.sleep(600)"), path=str(path)
+    )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(word for word in sys.path if word)}
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=120, check=False,
