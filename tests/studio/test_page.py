@@ -126,12 +126,12 @@ def test_a_session_from_a_messy_table_to_its_command(browser, studio, place: Pat
 
 def test_a_search_is_stopped_and_continued(browser, studio, place: Path):
     rng = np.random.default_rng(5)
-    x = rng.normal(size=(400, 45))
-    for k in range(6, 45):  # dense enough for seconds of searching
+    x = rng.normal(size=(400, 60))
+    for k in range(6, 60):  # dense enough for many seconds of searching
         x[:, k] += x[:, rng.choice(k, 6, replace=False)] @ rng.choice([-0.4, 0.4], 6)
     pd.DataFrame(x).add_prefix("x").to_csv(place / "wide.csv", index=False)
     page = Page(browser, studio("wide.csv", "-o", "wide").address)
-    page.until("document.querySelectorAll('#columns tbody tr').length === 45")
+    page.until("document.querySelectorAll('#columns tbody tr').length === 60")
     page.click("#fit")
     page.until("document.querySelector('#progress').textContent.includes('evaluat')")
     page.click("#stop")
