@@ -212,6 +212,7 @@ from drbo.data.files.packed import InputLimit
 
 guard.COMMAND = ("-P", "-c", {child!r})
 path = Path({path!r})
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background may have been told to ignore it
 
 def interrupt():
     while not path.with_suffix(".read").exists():
