@@ -58,7 +58,7 @@ def test_a_check_prints_what_makes_the_time_an_outcome(rng, tmp_path, monkeypatc
     assert line.startswith("drbo fit patients.csv --types time=censored:status")
     done = CliRunner().invoke(main, [*line.split()[1:], "-o", "run"])
     assert done.exit_code == 0, done.output
-    assert "cut off before that" in done.stderr
+    assert "cut off before that" in done.output
     result = Result.load("run")
     assert set(result.names) == {"age", "blood", "time"}
     time = result.names.index("time")
